@@ -3,7 +3,7 @@ import TallyCRDT
 /// The steps of a compaction for a batch of hidden records. It is worked out in a snapshot, so that no writer waits
 /// while a hundred thousand records below a deleted owner are read.
 ///
-/// Whoever carries it out decides again for each record, unless nothing has been written since.
+/// The transaction that carries it out decides again for each record, unless nothing has been written since.
 struct CompactionPlan {
   struct Step {
     var name: AnyRecordName

@@ -5,8 +5,8 @@ import TallyCRDT
 ///
 /// That is the deletes on the chain of owners; the edits of the record, and of what is deleted above it, that no delete
 /// had seen; and what hides the records below that had kept one of those in view. A record that is deleted is still
-/// shown if somebody touched it at the same time: what it owns, or its members. When those are deleted or taken out in
-/// their turn, it is hidden by that as well. What goes on in a living owner above all that is deleted delays nothing.
+/// shown if it was touched at the same time: what it owns, or its members. When those are deleted or taken out in their
+/// turn, it is hidden by that as well. What goes on in a living owner above all that is deleted delays nothing.
 final class Hiding {
   /// The causes for which one record is hidden.
   struct Causes: Equatable {

@@ -3,15 +3,15 @@ import GRDB
 import TallyCRDT
 import TallyWire
 
-/// The transactions that have removed content for good, here or on other devices. Whatever was written before them may
-/// still hold that content, such as a file in a mailbox.
+/// The transactions that have removed content for good, here or on other devices. Everything that was written before
+/// them may still hold that content, such as a file in a mailbox.
 ///
 /// Local facts, which do not replicate. They are noted in the transaction that empties records. Where they are lost,
 /// old copies go later, with the ordinary rules.
 package struct Removals: Sendable, Equatable {
   /// The transactions that emptied records. A file whose vector does not cover them may hold what they removed.
   package var all = StateVector()
-  /// Those of them by which somebody has purged a record on this device.
+  /// Those of them by which a record was purged on this device.
   package var purges = StateVector()
   /// The replica ids that this store has given up, each with its last sequence: it still sees to what it has put under
   /// them.
@@ -116,7 +116,7 @@ extension WriteTransaction {
       try change(&removals)
       try NoteTable(connection).write(removals.notes)
     } catch let error as DatabaseError where error.resultCode.primaryResultCode == .SQLITE_CORRUPT {
-      // Damaged notes are in nobody's way; old copies stay for longer.
+      // Damaged notes are in no one's way; old copies stay for longer.
       environment.logger.warning("a removal cannot be noted", metadata: ["error": "\(error)"])
     }
   }
@@ -134,7 +134,7 @@ extension Store {
   /// For how long deleted records can be restored.
   package var restoreWindow: RestoreWindow { options.compaction.restoreWindow }
 
-  /// Takes removed content out of the files beside the store as well: out of the write-ahead log, unless somebody still
+  /// Takes removed content out of the files beside the store as well: out of the write-ahead log, unless a reader still
   /// reads it, and out of unfinished transfers. What cannot be done now is done with a later call.
   package func finishRemovals() throws {
     guard !options.isReadOnly else { return }
@@ -151,7 +151,7 @@ extension Store {
     }
   }
 
-  /// The same after something that is done whatever becomes of this: a purge, a delta, a session. An error is logged.
+  /// The same after something that is done even if this fails: a purge, a delta, a session. An error is logged.
   package func finishRemovalsIfPossible() {
     do { try finishRemovals() } catch {
       options.environment.logger.warning("old copies of what was removed may remain", metadata: ["error": "\(error)"])
@@ -159,7 +159,7 @@ extension Store {
   }
 
   /// Empties the write-ahead log into the file: pages in it still hold what was removed.
-  /// - Returns: whether it is empty. It is not while somebody reads an older state.
+  /// - Returns: whether it is empty. It is not while a reader has an older state open.
   func emptyLog() throws -> Bool {
     try usable.writeWithoutTransaction { db in
       do {

@@ -35,7 +35,7 @@ struct SharedDays: Equatable {
   static let believed = 400
   /// The most rows of days that are not believed: those of the other time of a clock that jumps to and fro.
   private static let limit = 64
-  /// Beyond the window a row stays for each sixteenth of its age, for whoever asks for a longer window.
+  /// Beyond the window a row stays for each sixteenth of its age, for a caller that asks for a longer window.
   private static let fineness = 16
   /// The number of days by which other devices leave the emptying of a record to the device that deleted it.
   static let grace = 7
@@ -48,11 +48,11 @@ struct SharedDays: Equatable {
   /// The day of a time.
   static func day(of time: HybridTime) -> Int { Int(time.milliseconds / 86_400_000) }
 
-  /// Notes what others have today; or, of a store that has met nobody, what it has itself.
+  /// Notes what others have today; or, of a store that has met no other, what it has itself.
   mutating func note(_ vector: StateVector, today: Int, isShared: Bool, window: RestoreWindow) {
     guard isShared || !hasPeer else { return }
     if isShared, !hasPeer {
-      // Whoever comes first can restore a record only from now on.
+      // The first peer can restore a record only from now on.
       (hasPeer, rows) = (true, [])
     }
     let known = rows.first { $0.day == today }?.vector ?? StateVector()
@@ -107,7 +107,7 @@ struct SharedDays: Equatable {
 // MARK: - In the file
 
 extension SharedDays {
-  /// The scope of the notes: local facts of this file, with a sum. Where they are lost, windows begin anew.
+  /// The scope of the notes: local facts of this file, with a sum. Where they are lost, windows begin again.
   static let scope = "restore window"
   private static let peerKey = "peer"
 
@@ -139,7 +139,7 @@ extension WriteTransaction {
   /// The days of this file; none if they are not to be relied on.
   func sharedDays() throws -> SharedDays { SharedDays(try NoteTable(connection).read(SharedDays.scope) ?? [:]) }
 
-  /// Notes that others have what `vector` covers; nil for a store that has met nobody.
+  /// Notes that others have what `vector` covers; nil for a store that has met no other.
   func noteShared(_ vector: StateVector?, window: RestoreWindow) throws {
     let read = try NoteTable(connection).read(SharedDays.scope)
     var days = SharedDays(read ?? [:])

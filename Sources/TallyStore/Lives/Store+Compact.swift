@@ -10,7 +10,7 @@ public struct CompactionReport: Sendable, Equatable {
   public var byteCount = 0
   /// The number of deleted records that still have content, because they can be restored for a while.
   public var waiting = 0
-  /// The bytes of the pages that the file gave back, by which it is smaller once nobody reads an older state of it; of
+  /// The bytes of the pages that the file gave back, by which it is smaller once no reader has an older state of it; of
   /// a dry run, what the pages that are free by now would give. See ``Vacuum``.
   public var reclaimed = 0
   /// The bytes of the free pages that stay in the file, where new content goes first. A purge does not count them.
@@ -54,7 +54,7 @@ extension Store {
     if vacuum == .full { try checkRebuild() }
     let window = restoreWindow ?? options.compaction.restoreWindow
     let ripe = try replicate { transaction in
-      // Rows that the usual window still needs stay, whatever this one is.
+      // Rows that the usual window still needs stay, even if this one is shorter.
       let usual = options.compaction.restoreWindow
       if !isDryRun { try transaction.noteShared(nil, window: window.days < usual.days ? usual : window) }
       let (days, today) = (try transaction.sharedDays(), SharedDays.day(of: transaction.environment.now()))
@@ -83,7 +83,7 @@ extension Store {
     lastCompaction.withLock { $0 = today }
   }
 
-  /// Once a minute: somebody may read the log for hours.
+  /// Once a minute: a reader may hold the log for hours.
   private func finishRemovalsNowAndThen() {
     let now = options.environment.now().milliseconds
     let isTime = lastFinish.withLock { last in
@@ -99,7 +99,7 @@ extension Store {
   private static let compactionScope = "compaction"
   private static let dayKey = "day"
 
-  /// Empties what may go by now; with nil, whatever a delete hides.
+  /// Empties what may go by now; with nil, everything that a delete hides.
   @discardableResult
   package func empty(ripe: (own: StateVector, others: StateVector)?, isDryRun: Bool = false) throws -> CompactionReport
   {
@@ -139,8 +139,8 @@ extension Store {
   /// It cannot be restored afterwards, here or, once they have synced, anywhere: ``restore(_:)`` throws
   /// `StoreError.purged`. What it was called, when and by which devices it was written and deleted, and which records
   /// it referred to stays, so that it stays deleted. A device that was away and had edited it, or that still shows it
-  /// because of somebody's edit, brings back what it knows. Files that others keep, such as backups, are out of reach.
-  /// A row that a table of the app's own holds loses its values and stays: ``StoreStatus/setAside`` has it.
+  /// because of an edit, brings back what it knows. Files that others keep, such as backups, are out of reach. A row
+  /// that a table of the app's own holds loses its values and stays: ``StoreStatus/setAside`` has it.
   ///
   /// A transaction of its own; cost: what it owns.
   /// - Returns: how many records were emptied: 0 if there was nothing left.
@@ -291,13 +291,13 @@ extension Store {
     do {
       try noteDay(vector, options.compaction.restoreWindow)
     } catch let error as DatabaseError where error.resultCode.primaryResultCode == .SQLITE_CORRUPT {
-      // Damaged notes are in nobody's way; a window that is not noted is longer.
+      // Damaged notes are in no one's way; a window that is not noted is longer.
       options.environment.logger.warning("the day of a sync cannot be noted", metadata: ["error": "\(error)"])
     }
   }
 
   /// Notes what the sender of a delta had, so that windows begin without sessions: with the first delta of a day that
-  /// this process applies. The delta has been joined, whatever becomes of this: a window that is not noted is longer.
+  /// this process applies. The delta has been joined, even if this fails: a window that is not noted is longer.
   func noteHeard(_ vector: StateVector) {
     guard !options.isReadOnly, options.compaction != .off else { return }
     let today = today

@@ -34,8 +34,7 @@ extension Store {
   private func filePages() throws -> FilePages { try snapshot { try FilePages($0.connection) } }
 
   /// Moves the last pages of the file to free ones and cuts the file off behind them, a few in each transaction. Each
-  /// leaves a sound file, whatever comes next. It ends after so many free pages, although others may have freed more
-  /// meanwhile.
+  /// leaves a sound file. It ends after so many free pages, although others may have freed more meanwhile.
   /// - Returns: by how many pages the file is shorter: pages of the map that are needed no more count as well.
   private func vacuumInSlices(_ free: Int) throws -> Int {
     var (left, given) = (free, 0)
@@ -45,7 +44,7 @@ extension Store {
       left -= slice.freed
       given += slice.given
     }
-    // The file is cut off when the log has been copied into it: now, or as soon as nobody reads an older state.
+    // The file is cut off when the log has been copied into it: now, or as soon as no reader has an older state.
     if given > 0 { _ = try emptyLog() }
     return given
   }

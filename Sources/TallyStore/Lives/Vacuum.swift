@@ -18,10 +18,10 @@ public enum Vacuum: Sendable, Hashable {
   case incremental
   /// All of them, and a file that was created without that setting is rebuilt whole, once.
   ///
-  /// SQLite's `VACUUM` does it. It takes time and room: the file may need twice the size of its content for as long
-  /// as it lasts, and nobody can write meanwhile. Writes of this process wait; those of others fail with SQLITE_BUSY
-  /// once they have waited for their own timeout. A crash leaves the file as it was. Rows of tables without an integer
-  /// key may get other rowids, so it is refused with `StoreError.dependsOnRowIDs` where the file has a virtual table,
-  /// or a trigger or view that names a rowid. An app that remembers rowids elsewhere must not ask for it.
+  /// SQLite's `VACUUM` does it. It takes time and room: the file may need twice the size of its content for as long as
+  /// it lasts, and no one can write meanwhile. Writes of this process wait; those of others fail with SQLITE_BUSY once
+  /// they have waited for their own timeout. A crash leaves the file as it was. Rows of tables without an integer key
+  /// may get other rowids, so it is refused with `StoreError.dependsOnRowIDs` where the file has a virtual table, or a
+  /// trigger or view that names a rowid. An app that remembers rowids elsewhere must not ask for it.
   case full
 }

@@ -12,7 +12,7 @@ extension WriteTransaction {
   /// owns. The view is settled before, and afterwards.
   ///
   /// A record that a transaction brings back begins a life in which all that is here of it is said, so that the restore
-  /// is complete in itself: a shred by somebody who did not know of it takes nothing away.
+  /// is complete in itself: a shred by a device that did not know of it takes nothing away.
   func sayWhatAppeared() throws {
     // What is shown without content may be damage, which heals first.
     guard !view.appeared.isEmpty, try reader.doubt() == nil else { return view.appeared.forget() }
@@ -25,7 +25,7 @@ extension WriteTransaction {
         try rewrite(name) { state, rival in
           let zero = HybridTime(milliseconds: 0)
           let now = rival.map { .next(now: zero, over: $0) } ?? zero
-          // No earlier than whoever has a unique value of it by now, to whom it gives way everywhere.
+          // No earlier than the record that has a unique value of it by now, to whom it gives way everywhere.
           try state.sayAgain(in: newLife(of: state, now: now))
         }
       }
