@@ -24,7 +24,7 @@ extension Store {
   /// If the content did not match its checksum, the store stays in doubt: the next device that it syncs with, and that
   /// has no doubt itself, decides what both have.
   ///
-  /// Cost: reads everything and writes the log anew; one transaction.
+  /// Cost: reads everything and rewrites the log; one transaction.
   /// - Throws: GRDB's `DatabaseError`; the store is then as it was.
   public func rebuild() throws -> RebuildReport {
     try replicate { transaction in
@@ -44,7 +44,7 @@ extension Store {
 final class Rebuild {
   /// The treatment of a row whose state cannot be read.
   enum Unreadable {
-    /// Its values are written anew.
+    /// Its values are written again.
     case writtenAnew
     /// It is as if it had never been captured, and is filled from a peer.
     case dropped
@@ -69,7 +69,7 @@ final class Rebuild {
 
   func run() throws -> RebuildReport {
     let kept = transaction.standing.fingerprint
-    // Before anything is written anew: what differs now was changed by nobody.
+    // Before anything is rewritten: what differs now was changed by no write.
     report.hadOtherFingerprint = (try? reader.recomputedFingerprint()) != kept
     try makeReadable()
     if try reader.hasPendingWrites() { try transaction.capture(.outside) }
@@ -77,7 +77,7 @@ final class Rebuild {
     return report
   }
 
-  /// Makes anew what follows from the states, their checksums too, but for those of the states at these addresses.
+  /// Rebuilds what follows from the states, their checksums too, but for those of the states at these addresses.
   func derive(leaving held: Set<UInt64> = []) throws {
     self.held = held
     try MetaKeys.putRight(connection, removesUnknown: true)
@@ -166,7 +166,7 @@ final class Rebuild {
   }
 
   /// Puts the rows of a table in order that are found by their keys without an index, so that one whose key the disk
-  /// has changed stands where nobody looks for it.
+  /// has changed stands where no lookup finds it.
   private func sort(_ table: String, by key: String) throws {
     // A value of another storage class would be refused.
     try connection.execute(
@@ -356,7 +356,7 @@ final class Rebuild {
     report.losses.append("\(printable(key)): did not match its checksum; it was taken as it was found")
   }
 
-  /// Takes cells out that nobody has written: the vector, which is what was last written, does not cover them.
+  /// Takes cells out that were never written: the vector, which is what was last written, does not cover them.
   private func drop(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord, _ sound: RecordState) throws {
     report.losses.append("\(name): what stood there was written by nobody")
     let shown = sound.isEmpty || !stored.place.isVisible ? nil : stored.values

@@ -186,7 +186,7 @@ struct SchemaMigration {
     }
   }
 
-  /// Through names that nobody has: columns may swap theirs.
+  /// Through unused names: columns may swap theirs.
   private func renameColumns(from old: Schema, to new: Schema) throws {
     for entity in new.entities {
       let renamed = entity.fields.compactMap { field -> (from: String, to: String)? in
