@@ -31,7 +31,7 @@ extension StateReader {
     return try forward(of: name, stored.state)
   }
 
-  /// The seed for which a record in this state gave way: it was adopted, and nobody edited it concurrently or since.
+  /// The seed for which a record in this state gave way: it was adopted, and was not edited concurrently or since.
   package func forward(of name: AnyRecordName, _ state: RecordState) throws -> AnyRecordName? {
     guard let kind = catalog.kind(of: name.type), let field = kind.forwardField,
       case .text(let text) = state[field]?.value, let target = try? AnyRecordName(text), target.type == name.type,

@@ -2,7 +2,7 @@ import GRDB
 import TallyCRDT
 
 /// A member of a duplicate, or a duplicate as a member, that its seed does not have: it came while the duplicate gave
-/// way elsewhere, or somebody edited the record at its other end, which therefore stayed.
+/// way elsewhere, or a person edited the record at its other end, which therefore stayed.
 struct LateMember: Hashable {
   var kind: KindNumber
   var key: LinkKey

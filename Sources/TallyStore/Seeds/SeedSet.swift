@@ -13,8 +13,8 @@ import TallyCRDT
 /// ```
 ///
 /// A person always wins: what they edited stays as it is in all later versions, what they deleted never returns. A
-/// record that nobody edited follows the newest version. A record that a version leaves out stays as the version before
-/// has it; to withdraw one, retire it. Raise `version` with every change of the content.
+/// record that was not edited follows the newest version. A record that a version leaves out stays as the version
+/// before has it; to withdraw one, retire it. Raise `version` with every change of the content.
 public struct SeedSet: Sendable, Hashable {
   /// The name, which every version keeps: 1 to 64 printable ASCII characters. It is part of the records' identity.
   public var name: String
@@ -22,7 +22,7 @@ public struct SeedSet: Sendable, Hashable {
   public var version: Int
   /// Every record of this version; a version is complete, not a difference.
   public var records: [SeedRecord]
-  /// The records that this version withdraws: each disappears where nobody edited it. Keep them in later versions.
+  /// The records that this version withdraws: each disappears where it was not edited. Keep them in later versions.
   public var retired: [SeedKey]
   /// Rules that recognize what older versions of the app, without seed sets, wrote for themselves.
   public var adoptions: [SeedAdoption]
@@ -149,8 +149,8 @@ public struct SeedRecord: Sendable, Hashable {
 /// let next = SeedSet("speeches", version: 3, records: [], retired: [SeedKey("roast", of: SpeechType.self)])
 /// ```
 ///
-/// A retired record disappears where nobody has edited it, also on devices that skip the version that says so, as long
-/// as later versions go on listing it. Where somebody has edited it, or made a record that it owns, it stays. See
+/// A retired record disappears where it was not edited, also on devices that skip the version that says so, as long as
+/// later versions go on listing it. Where a person has edited it, or made a record that it owns, it stays. See
 /// ``SeedSet/retired``.
 public struct SeedKey: Sendable, Hashable {
   /// The key of the record within its set.
@@ -173,8 +173,8 @@ public struct SeedKey: Sendable, Hashable {
   /// let next = SeedSet("speeches", version: 3, records: [], retired: [SeedKey("roast", of: SpeechType.self)])
   /// ```
   ///
-  /// Where nobody has edited the record it disappears with the version that retires it; where somebody has, it stays.
-  /// Keep the key in `retired` in later versions, for devices that skip this one.
+  /// Where the record was not edited it disappears with the version that retires it; where it was, it stays. Keep the
+  /// key in `retired` in later versions, for devices that skip this one.
   public init<Record: Entity>(_ key: String, of record: Record.Type) { self.init(key, type: Record.schema.type) }
 }
 
@@ -189,7 +189,7 @@ public struct SeedKey: Sendable, Hashable {
 /// ```
 ///
 /// A record is taken for such a duplicate of a seed if its natural key equals that of some version of the seed, if it
-/// is untouched as `present` and `absent` say, and if nobody has changed it since it was inserted here. Then everything
+/// is untouched as `present` and `absent` say, and if it was not changed since it was inserted here. Then everything
 /// that refers to it refers to the seed instead, members move over, attributes that the seed leaves open keep the
 /// newest value, and the duplicate is deleted. A concurrent edit of the duplicate, on any device, keeps it, also where
 /// deletes win. A member that another device added to the duplicate meanwhile moves to the seed at the next call of
@@ -222,7 +222,7 @@ public struct SeedAdoption: Sendable, Hashable {
   ///   - record: the type of the records and of the seeds.
   ///   - matching: the fields that together tell which seed a record is. All must equal those of some version of the
   ///     seed.
-  ///   - present: fields that are not null in a record that nobody has touched.
+  ///   - present: fields that are not null in an untouched record.
   ///   - absent: fields that are null in such a record, such as the date of its last change.
   public init<Record: Entity>(
     of record: Record.Type, matching: [String], present: [String] = [], absent: [String] = []

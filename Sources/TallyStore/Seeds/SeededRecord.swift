@@ -52,7 +52,7 @@ extension TableRecord where Self: Entity {
     filter(sql: "\"\(schema.type)\".id IN (SELECT name FROM tally_seeded)")
   }
 
-  /// The records that a person made or edited: those of no seed set, and seeds that somebody has edited since.
+  /// The records that a person made or edited: those of no seed set, and seeds that a person has edited since.
   ///
   /// ```swift
   /// let own = try store.read { db in try SpeechType.belongingToUser().fetchCount(db) }

@@ -82,7 +82,7 @@ extension StateReader {
     return names
   }
 
-  /// Returns whether a duplicate may give way to its seed. Where the seed itself is not visible, because somebody
+  /// Returns whether a duplicate may give way to its seed. Where the seed itself is not visible, because a person
   /// deleted it, only a duplicate that nothing refers to gives way.
   private func mayGiveWay(_ name: AnyRecordName, to seed: AnyRecordName, _ kind: RecordKind) throws -> Bool {
     if try record(seed, kind)?.place.isVisible == true { return true }
