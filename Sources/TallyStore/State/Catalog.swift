@@ -29,7 +29,7 @@ package struct Catalog: Sendable {
   /// For each number whether it is that of a reference.
   private var references: [Bool] = []
   package var replicas = ReplicaTable()
-  /// Whether the file has stubs, or has had some. In one that never had any, nobody looks for them.
+  /// Whether the file has stubs, or has had some. In one that never had any, they are not looked for.
   package var hasStubs = false
   /// The kinds in whose rows clocks cannot be written in place; see `StateWriter`.
   var updatesClocks = Set<KindNumber>()

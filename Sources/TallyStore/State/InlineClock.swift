@@ -2,7 +2,7 @@ import TallyCRDT
 
 /// The fifteen bytes in the `tally_clock` column of each row the app sees.
 ///
-/// A row that one transaction inserted and nobody has touched since needs one stamp, and it is right here, with the
+/// A row that one transaction inserted and that was not touched since needs one stamp, and it is right here, with the
 /// checksum of the row's state. Anything more is in `tally_extra`. The size is fixed so that the stamp can be written
 /// in place after the app's own statement, without firing the app's triggers a second time. Where triggers capture,
 /// every write of the store's own changes these bytes, which is how they tell it from a write of the app.
@@ -23,7 +23,7 @@ package enum InlineClock: Equatable {
     var time: HybridTime
     var sum = StateSum()
 
-    /// Whether the stamps are the same, whatever the sums.
+    /// Whether the stamps are the same, without regard to the sums.
     func hasStamp(of other: Uniform) -> Bool {
       replica == other.replica && sequence == other.sequence && time == other.time
     }

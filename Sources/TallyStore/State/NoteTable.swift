@@ -22,8 +22,8 @@ package struct NoteBatch: Sendable {
 
 /// The table `tally_note`.
 ///
-/// Under the empty key each scope has a sum of its other rows, so that a row that is gone or altered is noticed:
-/// somebody who noted how far a list was read must not rely on that if an entry of the list is lost.
+/// Under the empty key each scope has a sum of its other rows, so that a row that is gone or altered is noticed: a
+/// reader that noted how far a list was read must not rely on that if an entry of the list is lost.
 struct NoteTable {
   /// The most mailboxes of which anything is noted; with one more, the oldest goes.
   static let scopes = 32

@@ -6,7 +6,8 @@ package struct SnapshotFacts: VisibilitySource {
   /// Whether rows that SQLite did not take count as it took them: see `RecordFacts.isShown`.
   private let countsRefusals: Bool
 
-  /// The facts that `reader` reads. Unless `countsRefusals`, they are what the states say, whatever SQLite takes.
+  /// The facts that `reader` reads. Unless `countsRefusals`, they are what the states say, also where SQLite refuses a
+  /// row.
   package init(_ reader: StateReader, countsRefusals: Bool = true) {
     (self.reader, self.countsRefusals) = (reader, countsRefusals)
   }

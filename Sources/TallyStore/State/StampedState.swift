@@ -4,7 +4,7 @@ import TallyWire
 /// The part of a record's clock or stored body that is not the values, which its row shows: enough to give some fields
 /// another stamp.
 ///
-/// Most edits are of one field of a record that nobody has deleted and no seed knows. Their state differs from the one
+/// Most edits are of one field of a record that was never deleted and no seed knows. Their state differs from the one
 /// before in one stamp, so neither has to be made: the cost is that of the bytes. It reads and writes the form of
 /// `StateCoding`.
 struct StampedState {

@@ -331,8 +331,7 @@ enum StateCoding {
 }
 
 extension StoreError {
-  /// Creates the error for stored bytes that cannot be read. Whoever joins a delta must not take that for a fault of
-  /// the delta's.
+  /// Creates the error for stored bytes that cannot be read. A join must not take that for a fault of the delta's.
   init(stored error: WireError) {
     self.init(.corrupt, "what is stored cannot be read: \(error.message)", cause: error)
   }

@@ -2,7 +2,7 @@ import TallyCRDT
 import TallyWire
 
 /// `tally_cut`: the states of links that have no row. Each is keyed by its two ends, and an index has them by the
-/// second, so what a record that appears has to look at is found there, and hidden links wait for nobody.
+/// second, so what a record that appears has to look at is found there, and hidden links wait for nothing.
 extension StateReader {
   /// A hidden link by its ends.
   func link(hidden key: LinkKey, _ kind: LinkKind) throws -> StoredLink? {

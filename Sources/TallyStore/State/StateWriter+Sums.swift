@@ -62,7 +62,7 @@ extension StateWriter {
     }
     var body = query.blob(0)
     query.reset()
-    // Whoever read the state has found these bytes.
+    // Reading the state has found these bytes.
     body.replaceSubrange(1...StateSum.size, with: [sum.bytes.0, sum.bytes.1, sum.bytes.2])
     let update = try connection.statement(text: "UPDATE \(table) SET body = ? WHERE n = ?")
     update.bind(1, body)

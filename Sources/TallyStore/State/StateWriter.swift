@@ -12,9 +12,9 @@ final class StateWriter {
   let reader: StateReader
   let numbers: CatalogWriter
   let facts: FileFacts
-  /// The tables whose rows were written, for whoever observes them.
+  /// The tables whose rows were written, for their observers.
   private(set) var touchedTables = Set<String>()
-  /// Whether a hidden record was written, or until when one can be restored, for whoever observes deleted records.
+  /// Whether a hidden record was written, or until when one can be restored, for observers of deleted records.
   var touchesDeleted = false
   /// The stubs for which something began or ceased to wait: see `listAwaited`.
   var awaited: [AnyRecordName] = []
@@ -27,7 +27,7 @@ final class StateWriter {
   /// The kind whose table was noted last.
   private var lastTouched: RecordKind?
   private(set) var isChanged = false
-  /// The records that are touched; nil where nobody wants to know.
+  /// The records that are touched; nil where it is not needed.
   var touches: Touches?
   /// The numbers of rows that were inserted and deleted, for `RowCounts`.
   var rowChanges = RowChanges()
@@ -197,7 +197,7 @@ final class StateWriter {
       switch previous?.place {
       case .row(let row, let old):
         // A further part of one large record has the stamp of the first. With the same clock before and after, the
-        // triggers would take the write for the app's, and nobody could tell one that was refused.
+        // triggers would take the write for the app's, and one that was refused could not be told.
         if old == clock { try writeClock(kind.number, kind.type, row: row, .leaving) }
         try update(kind, row: row, clock: clock, from: rowIsCurrent ? shown : previous?.values ?? [], to: shown)
       case .hidden, .stub:
@@ -224,7 +224,7 @@ final class StateWriter {
   ) throws -> SetAside.Entry? {
     guard case .row(let row, let clock) = previous?.place, let previous else { return nil }
     let parked = kind.parked(shown, over: previous.values, name, row, reader.catalog.uniqueColumns[kind.number])
-    // Anew, whatever became of the one before, and with a clock that is not what the row has.
+    // Again, no matter what became of the one before, and with a clock that is not what the row has.
     if let old = clock.extra { try deleteExtra(old.number) }
     let body = try encode(state, sum, row: RowValues(kind: kind, values: parked))
     guard var new = try putExtra(body, nil).extra else { return nil }
@@ -464,7 +464,7 @@ extension StateWriter {
       clocks[kind] = handle
       lastClock = (kind, handle)
     }
-    // Of another length, or no blob, is only what somebody else wrote there; and in a row older than the column there
+    // Of another length, or no blob, is only what another program wrote there; and in a row older than the column there
     // is nothing yet to write over.
     guard try handle.seek(toBlobIn: row.rawValue), try clock.withBytes(handle.write) else {
       return try updateClock(table, row, clock)

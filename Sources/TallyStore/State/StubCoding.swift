@@ -4,7 +4,7 @@ import TallyWire
 /// The stub of a record: what is left of it for good once a delete hides it and a shred has emptied it (decision 24).
 ///
 /// A device that deletes for years has far more of these than of anything else, so they have a table of their own,
-/// `tally_stub`, which is keyed by the record's key in its binary form, and bytes without whatever a stub lacks. Which
+/// `tally_stub`, which is keyed by the record's key in its binary form, and bytes without what a stub lacks. Which
 /// record is a stub follows from its state alone, and from the stub its state follows exactly.
 enum StubCoding {
   private static let stub: UInt8 = 8
