@@ -14,7 +14,7 @@ extension Store {
       let value = try updates(db)
       return (value, access.end())
     } catch {
-      // Whatever else there is to say is in the log: this came first.
+      // All else is in the log: this came first.
       _ = access.end()
       throw error
     }

@@ -5,8 +5,8 @@ extension FileHandle {
   /// A new file that only this user reads, taken.
   package convenience init(creating url: URL) throws { try self.init(url, O_RDWR | O_CREAT | O_EXCL, isTaken: true) }
 
-  /// A file that is there, taken: nobody else, in this process or another, takes it before it is closed.
-  /// - Throws: `POSIXError`; EWOULDBLOCK if somebody else has it.
+  /// A file that is there, taken: no other call, in this process or another, takes it before it is closed.
+  /// - Throws: `POSIXError`; EWOULDBLOCK if it is taken already.
   package convenience init(taking url: URL) throws { try self.init(url, O_RDWR, isTaken: true) }
 
   /// A file that is there, to be read together with others.

@@ -23,7 +23,7 @@ final class CommitOutcome: Sendable {
   }
 }
 
-/// The state of a file after a transaction of this store, for as long as nobody else commits to it.
+/// The state of a file after a transaction of this store, for as long as no other connection commits to it.
 struct LatestCommit: Sendable {
   let outcome: CommitOutcome
   /// Where the file was then; nil if that is not known, as without a write-ahead log.
@@ -40,7 +40,7 @@ final class SharedCatalog: Sendable {
 }
 
 extension Store {
-  /// Where the file is now; nil if nobody can tell without reading.
+  /// Where the file is now; nil if that takes reading.
   var position: LogPosition? {
     #if PlantedFaults
       // Most faults are in what reads the file.
@@ -51,7 +51,7 @@ extension Store {
 
   /// Takes notice of a transaction that has just been committed.
   func noteLatest(_ outcome: CommitOutcome) {
-    // Before it nobody could commit but the transaction itself, so that one commit further nobody else has.
+    // Before it only the transaction itself could commit, so that one commit further no other has.
     let position = outcome.isChanged ? position : nil
     let isKnown = outcome.before.map { position?.isNext(after: $0) ?? false } ?? false
     latest.withLock { $0 = LatestCommit(outcome: outcome, position: isKnown ? position : nil) }

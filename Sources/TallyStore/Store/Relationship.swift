@@ -11,8 +11,8 @@ import TallyCRDT
 /// let names = try Game.players.members(db, of: chess)
 /// ```
 ///
-/// It is an observed-remove set: what anybody added while somebody else removed it stays. Two devices that add one
-/// member at the same time add it once. There is no order among members; a position is a field of an entity in between.
+/// It is an observed-remove set: what one device added while another removed it stays. Two devices that add one member
+/// at the same time add it once. There is no order among members; a position is a field of an entity in between.
 ///
 /// The rows are in the join table `Type_relationship` with the columns `source` and `target`, which raw SQL and GRDB
 /// associations may use just as well: see ``association`` and ``inverse``. A member that is deleted is no member any
@@ -75,8 +75,8 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
   /// try store.write { db in try Game.players.insert(db, ann, to: chess) }
   /// ```
   ///
-  /// Both records must be there at the end of the transaction, in which they may also be inserted. An add that somebody
-  /// has not seen stays, whatever they remove. Cost: one row.
+  /// Both records must be there at the end of the transaction, in which they may also be inserted. An add that the
+  /// remover has not seen stays. Cost: one row.
   /// - Throws: `StoreError.danglingReference` or GRDB's `DatabaseError` at the latest when the transaction commits, if
   ///   either record is missing. GRDB's `DatabaseError` if a constraint of the app's own refuses the row, as a unique
   ///   index on `target` does; `StoreError.writeIgnored` if a trigger or conflict clause of the app's ignores it.

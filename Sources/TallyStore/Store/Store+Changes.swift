@@ -52,7 +52,7 @@ extension Store {
   package func follow() -> ChangeFollower { listeners.follow() }
 
   /// Takes notice of what other connections and processes have written to the file. Plain SQL of theirs gets stamps of
-  /// this replica, and replicates; what a store of another process has committed is announced to whoever follows
+  /// this replica, and replicates; what a store of another process has committed is announced to all that follow
   /// `changes()`, `events()` or an observed query here.
   ///
   /// ```swift

@@ -3,7 +3,7 @@
   import TallyWire
 
   extension Store {
-    /// Ends the process if what is known in memory is not what the file says. Tests run so, whatever they test.
+    /// Ends the process if what is known in memory is not what the file says. All tests run so.
     func check(_ latest: LatestCommit) {
       checkFile(of: latest) { reader in
         let summary = try Self.summary(reader)
@@ -26,7 +26,7 @@
 
     private func checkFile(of latest: LatestCommit, _ difference: (StateReader) throws -> String?) {
       let outcome = Result { try snapshot { reader in try (difference(reader), hasUnseen(reader)) } }
-      // Somebody else has committed meanwhile, or the file is damaged in ways that SQLite knows nothing of.
+      // Another process has committed meanwhile, or the file is damaged in ways that SQLite knows nothing of.
       guard position == latest.position, case .success(let (difference, hasUnseen)) = outcome else { return }
       guard let difference = difference ?? (hasUnseen ? "something to capture" : nil) else { return }
       preconditionFailure("what is known of a store in memory is not what its file says: \(difference)")

@@ -6,8 +6,8 @@ import TallyWire
 extension Store {
   /// The state vector, the fingerprint and the replica's id, in one snapshot, with everything captured.
   ///
-  /// Two stores with equal vectors and fingerprints hold the same. Costs a few small reads, whatever the size, and none
-  /// if this store's last transaction was the last one of the file.
+  /// Two stores with equal vectors and fingerprints hold the same. Costs a few small reads for any size, and none if
+  /// this store's last transaction was the last one of the file.
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func summary() throws -> StoreSummary { try unchanged?.summary ?? capturedSnapshot(Self.summary) }
 
@@ -166,7 +166,7 @@ extension Store {
 
   // MARK: Snapshots
 
-  /// The number of times that a snapshot is taken anew because another program has written once more.
+  /// The number of times that a snapshot is taken again because another program has written once more.
   private static let attempts = 100
 
   /// Reads states in one snapshot that holds nothing uncaptured: a row that another connection has written shows new
@@ -221,7 +221,7 @@ extension Store {
       try StoreFile.checkFormat(connection, of: path)
       throw error
     }
-    // Nobody else gets at a store in memory.
+    // No other process gets at a store in memory.
     if file != nil { try connection.ifChanged { try StoreFile.checkFormat(connection, of: path) } }
     try catalog.checkSchema()
     catalogCache.withLock { $0 = catalog }

@@ -131,7 +131,7 @@ extension StateReader {
     if kind.isKnown {
       try forEachRow(kind, ordered: true) { name, stored in
         try give(before: name)
-        // A row that another program wrote and nobody has captured has no state.
+        // A row that another program wrote and that was not captured has no state.
         if !stored.state.isEmpty { try body(name, stored.state) }
         if !stored.state.deletes.isEmpty { forget() }
       }

@@ -13,8 +13,8 @@ extension Store {
   ///
   /// The sequence reports transactions that begin after this call, once they are committed, and none that failed. Two
   /// threads that write at the same moment may be reported in either order. Nothing is left out: a reader that is
-  /// slower than the changes gets several transactions as one event (`transactionCount`), and above a thousand names
-  /// an event reports `.many`. So memory is bounded, whatever a merge brings and however long nobody reads.
+  /// slower than the changes gets several transactions as one event (`transactionCount`), and above a thousand names an
+  /// event reports `.many`. So memory is bounded, for any merge and any pause of the reader.
   ///
   /// Writes of other connections and processes are reported when this store captures them: with its next write or
   /// `captureChanges()`, which a sync engine calls by itself. Writes that another process has captured with a store of
@@ -22,7 +22,7 @@ extension Store {
   /// `DatabaseRegionObservation` follows those.
   ///
   /// Each call returns a sequence of its own, for one task. It ends with that task, or when the store is closed; what
-  /// was committed before is reported first. While somebody listens, each changed record costs an entry in a set.
+  /// was committed before is reported first. While there is a listener, each changed record costs an entry in a set.
   public func events() -> StoreEvents { StoreEvents(eventFollowers.follow()) }
 }
 

@@ -38,8 +38,8 @@ extension Store {
   /// The number of marks that a file keeps.
   private static let marks = 8
 
-  /// Leaves a mark in the file, which whoever has the same file open can see: a copy, and a clone of the machine,
-  /// cannot.
+  /// Leaves a mark in the file, which every process that has the same file open can see: a copy, and a clone of the
+  /// machine, cannot.
   package func leave(mark: UInt64) throws {
     try replicate { transaction in
       let connection = transaction.connection
@@ -53,7 +53,7 @@ extension Store {
     }
   }
 
-  /// Whether somebody has left a mark in the file.
+  /// Whether a mark was left in the file.
   package func has(mark: UInt64) throws -> Bool {
     try read { db in
       try Bool.fetchOne(
@@ -149,7 +149,7 @@ struct Incarnation {
   private let files: any StoreFiles
 
   init(besides store: String, _ files: any StoreFiles) {
-    // Beside the file itself, whatever symbolic link it was opened through.
+    // Beside the file itself, through any symbolic link.
     path = URL(fileURLWithPath: store).resolvingSymlinksInPath().path + "-incarnation"
     self.files = files
   }

@@ -31,7 +31,7 @@ extension Store {
     }
   }
 
-  /// Notes something, in a transaction of its own of which nobody is notified.
+  /// Notes something, in a transaction of its own without a notification.
   /// - Throws: GRDB's `DatabaseError`; nothing is noted then. `StoreError.closed`.
   package func note(_ batch: NoteBatch) throws {
     guard !options.isReadOnly else { return }
@@ -48,7 +48,7 @@ extension Store {
     }
   }
 
-  /// Makes the table anew if its pages cannot be read; where even that fails, nothing is noted.
+  /// Recreates the table if its pages cannot be read; where even that fails, nothing is noted.
   private func renewNotes() throws -> Notes {
     do {
       try replicate { transaction in

@@ -9,7 +9,7 @@ import GRDB
 /// ```
 ///
 /// No read can write, also where GRDB would let it: `unsafeRead` of a store in memory, and an observation with
-/// `requiresWriteAccess`, fail with SQLITE_READONLY when they try, since nobody would capture what they write.
+/// `requiresWriteAccess`, fail with SQLITE_READONLY when they try, since what they write would not be captured.
 extension Store: DatabaseReader {
   /// The file's path; `:memory:` for a store in memory.
   public var path: String { writer.path }
@@ -17,7 +17,8 @@ extension Store: DatabaseReader {
   /// The configuration of this store's GRDB connections.
   public var configuration: Configuration { writer.configuration }
 
-  /// Makes whatever the app's connections are doing fail with SQLITE_INTERRUPT, at any moment and from any thread.
+  /// Makes everything that the app's connections are doing fail with SQLITE_INTERRUPT, at any moment and from any
+  /// thread.
   ///
   /// A transaction that is interrupted leaves nothing behind. What a `writeWithoutTransaction` has committed before
   /// stays, and is captured with the next transaction at the latest.

@@ -40,7 +40,7 @@ extension Store {
       box.session?.commitEdits()
       return value
     } catch {
-      // First, since whoever is told of the rollback may write. What went wrong first is what is thrown.
+      // First, since an observer that is told of the rollback may write. What went wrong first is what is thrown.
       box.session?.invalidate()
       if db.isInsideTransaction { try? db.rollback() }
       throw error

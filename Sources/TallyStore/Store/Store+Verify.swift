@@ -32,7 +32,7 @@ extension Store {
     try verify(onProgress) { try $0.run() }
   }
 
-  /// Checks the file as `verify(onProgress:)` does, as long as somebody waits for it.
+  /// Checks the file as `verify(onProgress:)` does, as long as a task waits for it.
   /// - Parameter isOver: asked again and again; the check ends once it is true.
   /// - Returns: the contradictions that were found, if any.
   /// - Throws: `CancellationError` if it was ended; nothing has been noted then. What `verify(onProgress:)` throws.

@@ -44,7 +44,7 @@ extension Store: DatabaseWriter {
     do { return try await usable.writeWithoutTransaction { try strictly($0, updates) } } catch { throw explain(error) }
   }
 
-  /// Runs statements outside of any transaction while nobody reads through this store.
+  /// Runs statements outside of any transaction while nothing reads through this store.
   /// - Throws: what the body throws; `StoreError.closed`, `.wouldReplaceStore`.
   @_disfavoredOverload  // In an asynchronous context the asynchronous version, as in GRDB.
   public func barrierWriteWithoutTransaction<T>(_ updates: (Database) throws -> T) throws -> T {
@@ -62,7 +62,7 @@ extension Store: DatabaseWriter {
     }
   }
 
-  /// Runs statements outside of any transaction while nobody reads through this store, and returns at once.
+  /// Runs statements outside of any transaction while nothing reads through this store, and returns at once.
   /// - Parameter updates: is given the database, or the error that there is instead: `StoreError.closed` after
   ///   `close()`.
   public func asyncBarrierWriteWithoutTransaction(

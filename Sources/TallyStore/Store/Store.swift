@@ -138,7 +138,7 @@ public final class Store: Sendable {
     try prepare(isNew: true, schema: schema)
   }
 
-  /// A copy of a store, in memory. It goes on under the same replica id, as a file does that is copied and that nobody
+  /// A copy of a store, in memory. It goes on under the same replica id, as a file does that is copied and that no one
   /// recognizes.
   package init(inMemoryCopyOf original: Store, options: StoreOptions = StoreOptions()) throws {
     file = nil
@@ -198,7 +198,7 @@ public final class Store: Sendable {
     }
   }
 
-  /// Makes tables that somebody has dropped again, before anything takes what was in them for deleted.
+  /// Makes dropped tables again, before anything takes what was in them for deleted.
   /// - Returns: what was gone, in words; nil if nothing was.
   private func restoreTables(_ connection: Connection) throws -> String? {
     let catalog = try Catalog.load(connection, cached: nil)
@@ -276,7 +276,7 @@ public final class Store: Sendable {
 
   deinit {
     // The writer closes its connection when it goes. What the session holds of the connection goes first, and where
-    // nobody else uses it: GRDB's observations may keep the writer for longer than the store.
+    // nothing else uses it: GRDB's observations may keep the writer for longer than the store.
     writer.unsafeReentrantWrite { [box] _ in box.session = nil }
   }
 

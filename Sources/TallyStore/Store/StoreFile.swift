@@ -166,7 +166,7 @@ package enum StoreFile {
     return configuration
   }
 
-  /// Brings the write-ahead log into the file and empties it, unless somebody is using it right now.
+  /// Brings the write-ahead log into the file and empties it, unless it is in use right now.
   static func checkpoint(_ db: Database) throws {
     // SQLite remembers an interruption that found nothing to interrupt until the next statement begins.
     try db.execute(sql: "SELECT 1")

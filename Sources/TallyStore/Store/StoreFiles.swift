@@ -19,7 +19,7 @@ package protocol StoreFiles: Sendable {
   /// Puts a new file with a small text in the place of the old one, whole or not at all. `text` makes the text from the
   /// new file's number.
   func writeToken(at path: String, _ text: (UInt64) -> String) throws
-  /// The bytes that are free where a file is; nil if nobody can tell.
+  /// The bytes that are free where a file is; nil if that is not known.
   func freeBytes(at path: String) -> Int?
 }
 
@@ -29,7 +29,7 @@ extension StoreFiles {
 }
 
 extension Store {
-  /// Whether both are of one file, whatever they call it.
+  /// Whether both are of one file, under any names.
   package func isSame(as other: Store) -> Bool {
     guard self !== other else { return true }
     guard let file, let otherFile = other.file else { return false }
@@ -44,7 +44,7 @@ package enum StoreFileKind: Sendable {
   case nothing
   case file
   case folder
-  /// A named pipe, for instance, which opening would wait on for ever.
+  /// A named pipe, for instance, which opening would wait on forever.
   case other
 }
 

@@ -27,8 +27,8 @@ public struct StoreOptions: Sendable {
   public var logger = Logger(label: "tally.store")
   /// The number of entries that the conflict journal keeps; older ones go first. See ``Store/conflicts(limit:)``.
   public var conflictLimit = 10_000
-  /// The seconds for which the conflict journal keeps an entry, by this device's clock: 90 days. Nil keeps entries
-  /// whatever their age, up to ``conflictLimit``.
+  /// The seconds for which the conflict journal keeps an entry, by this device's clock: 90 days. Nil keeps entries of
+  /// any age, up to ``conflictLimit``.
   public var conflictAge: TimeInterval? = 90 * 86_400
   /// When the content of deleted records is removed for good: once a day by a sync engine, 30 days after the delete was
   /// first synced, unless set.
