@@ -27,7 +27,7 @@ final class JournalWatch {
   private(set) var isFull = false
   /// Whether the journal may have entries of any record, and not just of those that have got one in this transaction.
   private(set) var hasEntries: Bool
-  /// The keys of the latter, of whatever type.
+  /// The keys of the latter, of any type.
   @exclusivity(unchecked) private var entered = Set<RecordKey>()
 
   /// `hasEntries` says whether the journal has any before the transaction.

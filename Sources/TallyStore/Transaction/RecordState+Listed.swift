@@ -2,10 +2,9 @@ import TallyCRDT
 
 /// Which dots of a record the change log lists it under.
 ///
-/// A vector covers a transaction only if it covers everything that the author had seen. So whoever lacks a dot that a
-/// delete of the record had seen lacks that delete, too: the entry of the delete finds the record, and the delta takes
-/// the rest from the state itself. Every other entry that the delete had seen is needed by nobody. So it is with a life
-/// that somebody began.
+/// A vector covers a transaction only if it covers everything that the author had seen. So a replica that lacks a dot
+/// that a delete of the record had seen lacks that delete, too: the entry of the delete finds the record, and the delta
+/// takes the rest from the state itself. No other entry that the delete had seen is needed. So it is with a life.
 extension RecordState {
   /// Whether the change log must list the record under `dot`, which is one of `dots`.
   ///

@@ -1,7 +1,7 @@
 import TallyCRDT
 import TallyWire
 
-/// The records that a transaction touches, for `Store.events()`. Nobody gathers them where nobody listens.
+/// The records that a transaction touches, for `Store.events()`. They are gathered only where there is a listener.
 ///
 /// Reported are states that change and rows that appear, disappear or show something else as a consequence. After the
 /// limit only tables are.
@@ -64,10 +64,10 @@ struct ToldStanding {
     finished = nil
   }
 
-  /// Notes that it was not, or that nobody knows.
+  /// Notes that it was not, or that it is not known.
   mutating func doubt() { finished = nil }
 
-  /// Whether the file held something that a state does not have: somebody has put older content in its place.
+  /// Whether the file held something that a state does not have: older content was put in its place.
   func hasMore(than standing: Standing) -> Bool { told.map { !standing.vector.covers($0.vector) } ?? false }
 
   /// Finds out whether others have committed anything that replicates. They are reported again unless the transaction

@@ -157,7 +157,7 @@ final class WriteTransaction {
   }
 
   /// Says that a record has come that was never here, that changes nothing for any other, and that adds `sum` to the
-  /// fingerprint. `state` is given if somebody has made it.
+  /// fingerprint. `state` is given if it was made already.
   func inserted(
     _ key: RecordKey, _ kind: RecordKind, _ dot: Dot, _ sum: Fingerprint, _ state: RecordState? = nil
   ) throws {
@@ -332,7 +332,7 @@ final class WriteTransaction {
     session.giveUpChanges()
   }
 
-  /// Takes the fingerprint anew from the states that are there. Cost: reads the whole store.
+  /// Recomputes the fingerprint from the states that are there. Cost: reads the whole store.
   func recomputeFingerprint() throws {
     session.giveUpChanges()
     standing.fingerprint = try reader.recomputedFingerprint()
@@ -373,7 +373,7 @@ final class WriteTransaction {
       }
     #endif
     try capture(.trigger)
-    // Whoever has written the row says next what its state was before that.
+    // The code that has written the row says next what its state was before that.
     session.buffer?.giveUp()
     view.noteEcho()
     hasEcho = true
@@ -424,8 +424,8 @@ final class WriteTransaction {
 
   func settle() throws {
     try captureEcho()
-    // Whatever was written may have cleared the way: a row of the app's own table, an index that is gone.
-    // Rows that move meanwhile may clear it too: a rival that is gone, values that were swapped or rotated.
+    // What was written may have cleared the way: a row of the app's own table, an index that is gone. Rows that move
+    // meanwhile may clear it too: a rival that is gone, values that were swapped or rotated.
     var (count, isFewer, hasCleared) = (Int.max, true, true)
     while isFewer, hasCleared {
       let clearings = view.clearings

@@ -2,7 +2,7 @@ import TallyWire
 
 // What outlives a transaction in memory.
 extension WritingSession {
-  /// The catalog, for whoever keeps it after the SQLite transaction.
+  /// The catalog, for code that keeps it after the SQLite transaction.
   var sharedCatalog: SharedCatalog {
     if let lastCatalog, lastCatalog.catalog.version == reader.catalog.version { return lastCatalog }
     let shared = SharedCatalog(reader.catalog)

@@ -8,7 +8,7 @@ extension WritingSession {
     let replica = try numbers.number(of: dot.replica)
     if !tail.hasRoom(for: items.count) { try flushEntries(to: &growth) }
     let last = try tail.entries.last?.number ?? lastLogNumber()
-    // Beside an entry of the vector nobody can miss that the disk has lost both.
+    // Beside an entry of the vector a loss of both shows.
     guard last < Self.mostLogNumber, !tail.vector.isEmpty else {
       // What waits to be dropped there may be listed again by this.
       try flushEntries(to: &growth, dropping: true)
@@ -93,7 +93,7 @@ extension WritingSession {
   /// Beyond it, SQLite chooses a number.
   private static let mostLogNumber = 1 << 62
 
-  /// A number that the disk has made negative was given to nobody.
+  /// A number that the disk has made negative was never given.
   private func lastLogNumber() throws -> Int { max(try connection.integer("SELECT max(n) FROM tally_log") ?? 0, 0) }
 
   private func insert(
@@ -137,7 +137,7 @@ extension WritingSession {
     tail.isChanged = false
   }
 
-  /// Nobody says that a savepoint was rolled back, and with it what an interlude has written.
+  /// Nothing tells that a savepoint was rolled back, and with it what an interlude has written.
   func checkInterlude() throws {
     guard interludeDot != nil else { return }
     let (sums, known) = (try reader.keptSums(), KeptSums(standing.fingerprint, standing.vectorCheck))

@@ -29,7 +29,7 @@ extension WritingSession {
   func followChange() throws {
     if recorder != nil, areTriggersOn {
       // With a savepoint in which the schema changed the app may have rolled back that triggers stand aside. They have
-      // noted then what the hook has noted as well; nobody else can have written meanwhile.
+      // noted then what the hook has noted as well; no other connection can have written meanwhile.
       try connection.execute("DELETE FROM tally_pending WHERE op < 4")
       try standAside(true)
     }

@@ -104,8 +104,8 @@ final class WritingSession {
   // MARK: One SQLite transaction
 
   /// Brings the session up to date when an SQLite transaction starts, and captures other connections' writes. With
-  /// `buffers` what the transaction changes is kept in memory if it is little. If `isUnchanged`, nobody has committed
-  /// since this session has, and there is nothing to look for unless it has forgotten.
+  /// `buffers` what the transaction changes is kept in memory if it is little. If `isUnchanged`, no connection has
+  /// committed since this session has, and there is nothing to look for unless it has forgotten.
   func begin(buffers: Bool, isUnchanged: Bool) throws {
     if try connection.hasAttachedFiles() != hasAttachedFiles { schemaVersion = nil }
     let isUnchanged = isUnchanged && dataVersion != nil && schemaVersion != nil
@@ -152,7 +152,7 @@ final class WritingSession {
     }
   }
 
-  /// Runs the app's own statements; whatever they write to replicated tables is noted.
+  /// Runs the app's own statements; all that they write to replicated tables is noted.
   func listen<T>(_ body: () throws -> T) throws -> T {
     try writer.endAnnouncing()
     isListening = true
