@@ -9,7 +9,7 @@ import TallyCRDT
 /// }
 /// ```
 ///
-/// Both sides are kept until somebody decides: `store.restore(conflict)` makes what lost count after all,
+/// Both sides are kept until a person decides: `store.restore(conflict)` makes what lost count after all,
 /// ``Store/resolve(_:with:)`` writes another value, and ``Store/dismiss(_:)`` leaves what is there. Each takes the
 /// entry out of this device's journal. Other devices have entries of their own, which go by themselves once what lost
 /// is there again, and not because of a third value: see ``Store/conflicts(limit:)``.
@@ -28,7 +28,7 @@ public struct Conflict: Sendable, Equatable, Identifiable {
     /// A delete lost to something that it had not seen: the record is there again, because of an edit, a member that
     /// was added, or something that it owns. `field` is empty, and both values are null.
     case deleteUndone
-    /// A reference reads null, because the target was deleted by somebody who had not seen it. `loserValue` is the
+    /// A reference reads null, because the target was deleted by an author who had not seen it. `loserValue` is the
     /// target's name.
     case referenceCleared
   }
@@ -50,7 +50,7 @@ public struct Conflict: Sendable, Equatable, Identifiable {
   public var column: String?
   /// The stamp of the write that lost: when and by which replica.
   public var loser: Stamp
-  /// The value that lost, kept here until somebody decides; null for a delete that was undone.
+  /// The value that lost, kept here until a person decides; null for a delete that was undone.
   public var loserValue: Value
   /// The stamp of the write that won: when and by which replica.
   public var winner: Stamp

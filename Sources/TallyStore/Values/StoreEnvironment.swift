@@ -18,7 +18,7 @@ struct StoreEnvironment: Sendable {
     private(set) var planted: PlantedFault = []
   #endif
 
-  /// Entries of the conflict journal from before then go; nil to keep them whatever their age.
+  /// Entries of the conflict journal from before then go; nil to keep them at any age.
   func oldestConflict() -> HybridTime? {
     guard let conflictAge else { return nil }
     let now = now().milliseconds

@@ -26,7 +26,7 @@ public protocol TallyError: Error, Sendable, CustomStringConvertible {
   var code: Code { get }
   /// A message for a log, without any of the user's data.
   var message: String { get }
-  /// Whether trying again is pointless until somebody does something: updates the app, signs in, gives another secret.
+  /// Whether trying again is pointless until a person does something: updates the app, signs in, gives another secret.
   /// An engine gives a peer up over such an error of the peer or mailbox, until `resume()`. Of the store's own errors
   /// it does so only over `closed` and `readOnly`, because the others may have to do with one delta.
   var isPermanent: Bool { get }
@@ -40,7 +40,7 @@ extension TallyError {
 }
 
 extension StoreError: TallyError {
-  /// True for whatever would be refused again if it were tried again unchanged: all codes but `baseNotCovered`,
+  /// True for everything that would be refused again if it were tried again unchanged: all codes but `baseNotCovered`,
   /// `contentsDiffer`, `corrupt`, `damaged`, `damagedSender` and `notCaptured`, which another delta, a repair or
   /// another device can mend.
   public var isPermanent: Bool {
