@@ -9,8 +9,8 @@ struct AppearedRecords {
   private var said = Set<AnyRecordName>()
   /// Records that are seen through what they own, while nothing is said of themselves in their life.
   private(set) var unsaid = Set<AnyRecordName>()
-  /// Whether somebody here brings records back: the app that writes, a restore, an adoption. What a delta, another
-  /// schema or a repair shows was there all along.
+  /// Whether this device brings records back: the app that writes, a restore, an adoption. What a delta, another schema
+  /// or a repair shows was there all along.
   var isLocal = false
 
   /// Takes note of a record that is seen according to its state. `stored` is how it stands so far.

@@ -67,7 +67,7 @@ extension StateWriter {
   }
 
   /// Lists the stubs that a row begins to name as its owners. A row that shows its owner waits for nothing, but until
-  /// all is settled it may name one that is hidden, and whatever is above that has to find the row. Afterwards the row
+  /// all is settled it may name one that is hidden, and all that is above that has to find the row. Afterwards the row
   /// is hidden and waits, or the stub has become an ordinary record.
   func listOwners(of shown: [Value], _ kind: RecordKind, before: [Value]) throws {
     for (index, column) in kind.columns.enumerated() where column.reference?.onDelete == .cascade {
@@ -217,7 +217,7 @@ extension ViewMaintainer {
   /// Looks at all stubs, and lists those that must be.
   func listStubs() throws {
     looksForStubs = false
-    // Computed anew on the way.
+    // Computed again on the way.
     if writer.facts.stubTouches == nil {
       (writer.facts.stubTouches, writer.facts.areStubTouchesChanged) = (StateVector(), true)
     }
@@ -232,7 +232,7 @@ extension ViewMaintainer {
             continue
           }
           try writer.putWaits(for: name, kind, stored.state, nil, stored)
-          // Whatever it keeps is found now.
+          // What it keeps is found now.
           if try reader.isListed(name, kind, stored.state) { dirty.climb(from: owners(kind, stored.state)) }
         }
       } while last != nil

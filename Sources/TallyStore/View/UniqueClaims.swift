@@ -115,7 +115,8 @@ extension ViewMaintainer {
     return isShown
   }
 
-  /// The time of the latest claim on what a record would show in columns that are unique; nil if nobody else has it.
+  /// The time of the latest claim on what a record would show in columns that are unique; nil if no other record has
+  /// it.
   func latestRival(of name: AnyRecordName, _ kind: RecordKind, _ state: RecordState) throws -> HybridTime? {
     guard let indexes = catalog.uniqueIndexes[kind.number], !indexes.isEmpty else { return nil }
     let shown = try currentVisibility().values(of: name, kind, state)

@@ -74,7 +74,7 @@ final class ViewMaintainer {
     dirty.climb(from: owners(kind, old, new), old.map { Self.reach(kind, from: $0, to: new) } ?? reachOfNew(kind, new))
   }
 
-  /// Marks what another life, or what is said in one, can mean: the record, and whoever is seen through it.
+  /// Marks what another life, or what is said in one, can mean: the record, and every record that shows through it.
   private func markLife(_ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState) {
     let didSay = old.map { !$0.saysNothing(followsNewest: kind.followsNewest) } ?? false
     let says = !new.saysNothing(followsNewest: kind.followsNewest)
