@@ -8,7 +8,7 @@ comma := ,
 # Where libpq is, the relay has its storage on PostgreSQL.
 RELAY = $(shell pkg-config --exists libpq 2>/dev/null && echo Postgres || echo Relay)
 # A module at a time takes a fifth less than a file at a time, where all is to be built. INCREMENTAL=1 for who builds again after each
-# change of a file; both use the same folder, and changing between them builds everything anew.
+# change of a file; both use the same folder, and changing between them rebuilds everything.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 WHOLE = $(if $(INCREMENTAL),,$(addprefix -Xswiftc ,-wmo -num-threads $(PROCESSORS)))
 ALL = --traits PlantedFaults,Network,Macros,$(RELAY),Inspector --scratch-path .build-all $(WHOLE)
@@ -20,7 +20,7 @@ else
 export TESTING = --traits PlantedFaults$(addprefix $(comma),$(filter-out --traits,$(TRAITS))) $(WHOLE)
 export BUILD = .build
 endif
-# SwiftPM hands several traits to the compiler in the order of a set, which changes from run to run, and then builds everything anew.
+# SwiftPM hands several traits to the compiler in the order of a set, which changes from run to run, and then rebuilds everything.
 STEADY = SWIFT_DETERMINISTIC_HASHING=1
 export TALLY_TESTS = 1
 # STRICT=1: a warning in our own code is an error, and what is imported must be declared.
@@ -45,7 +45,7 @@ export BUILT
 demo: setup
 	$(SWIFT) run $(TESTING) Scorebook
 
-# What somebody waits for. ONLY=RawSQLTests runs the tests, suites or targets of these names alone.
+# What a developer waits for. ONLY=RawSQLTests runs the tests, suites or targets of these names alone.
 test: build-tests run-tests
 
 build-tests: setup
@@ -92,7 +92,7 @@ test-network: setup
 	$(TEST_ALL) network: --no-parallel --filter TransportTests -- peers: --no-parallel --filter PeerTests
 	.build-all/debug/TwoMachines
 
-# @Entity: what it expands to and refuses, and what it declares, in stores; and that nobody else resolves what it is made of.
+# @Entity: what it expands to and refuses, and what it declares, in stores; and that other apps do not resolve what it is made of.
 test-macros: setup
 	bash Scripts/plain-user.sh
 	$(BUILD_ALL) --build-tests
@@ -122,7 +122,7 @@ show: setup
 	$(BUILD_ALL) --product Scorebook
 	.build-all/debug/Scorebook show $(PORT)
 
-# The pictures of Docs/Inspector.md, made anew.
+# Makes the pictures of Docs/Inspector.md again.
 show-pictures: setup
 	@bash Scripts/setup.sh browser
 	$(BUILD_ALL) --product tally
@@ -159,7 +159,7 @@ crash: build-tests
 	TALLY_EFFORT=$(FACTOR) nice -n 19 $(TEST) disks: --no-parallel --filter '$(DISKS)' \
 	  -- processes: --no-parallel --filter CrashTests --skip '$(DISKS)'
 
-# The listing of the public API in Docs/API, made anew, and compared with what the code says.
+# Regenerates the listing of the public API in Docs/API; api-check compares it with what the code says.
 api: setup
 	$(STEADY) $(SWIFT) build $(TESTING)
 	bash Scripts/api.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The public API, a line for each declaration, as Docs/API/MODULE.txt has it: `Scripts/api.sh` writes the files anew,
+# The public API, a line for each declaration, as Docs/API/MODULE.txt has it: `Scripts/api.sh` regenerates the files,
 # `Scripts/api.sh --check` fails if they are not what the code says. So a change of what apps see is seen in review.
 # Reads the modules of a debug build. Needs Python; without it, it says so and passes.
 set -euo pipefail

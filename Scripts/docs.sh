@@ -5,7 +5,7 @@
 # It has the pages about `import Tally` and those of Docs, and the reference of every module. BASE=NAME for a site that is
 # not at the root of its host: https://HOST/NAME/. It needs docc, which comes with Swift's toolchains, python3, and a debug
 # build; with one without traits, the modules that are empty then are left out. DocC's plugin for SwiftPM would be a
-# dependency of whoever uses Tally, and could not show what one module re-exports of others; so the symbol graphs are put
+# dependency of every app that uses Tally, and could not show what one module re-exports of others; so the symbol graphs are put
 # together here.
 set -euo pipefail
 cd "$(dirname "$0")/.."

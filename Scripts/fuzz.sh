@@ -19,7 +19,7 @@ if [ "${1:-}" = minimise ]; then
     rm -rf ".build-fuzz/minimised/$target"
     mkdir ".build-fuzz/minimised/$target"
     "$fuzz" "$target" -merge=1 ".build-fuzz/minimised/$target" "$kept/$target" "$work/$target" 2>/dev/null
-    # A file named regression-… once broke something; it stays whatever it covers. Of the rest the 60 smallest.
+    # A file named regression-… once broke something; it stays, with any coverage. Of the rest the 60 smallest.
     find "$kept/$target" -type f ! -name 'regression-*' -delete
     ls -Sr ".build-fuzz/minimised/$target" | sed -n 1,60p | while read -r name; do
       cp ".build-fuzz/minimised/$target/$name" "$kept/$target/$name"

@@ -28,7 +28,7 @@ as_owner() {
 # Locale C: what is tested does not depend on one. Nothing is synced, since a process that ends takes no page of the system with it;
 # with TALLY_POSTGRES_FSYNC=on it is, for what measures.
 start() (
-  # The server outlives this script; whoever waits for a descriptor that they share would wait for the server too.
+  # The server outlives this script; a process that waits for a descriptor that they share would wait for the server too.
   for descriptor in /proc/$BASHPID/fd/*; do
     descriptor=${descriptor##*/}
     [ "$descriptor" -le 2 ] || [ "$descriptor" = 255 ] || eval "exec $descriptor>&-"

@@ -284,7 +284,7 @@ def limit(folder, relay):
 def test(name, outcomes):
     with tempfile.TemporaryDirectory(prefix=f"tally-{name}-") as folder:
         folder = pathlib.Path(folder)
-        # Proxies that are started by root read as somebody else.
+        # Proxies that are started by root read as another user.
         folder.chmod(0o755)
         (folder / "relay").mkdir(mode=0o700)
         relay = Relay(folder / "relay")

@@ -9,7 +9,7 @@ trap 'rm -f "$found" "$bare"' EXIT
 nm "$tool" >"$found"
 # Of a stripped or foreign file nothing would be found.
 grep -q TallyStore "$found" || { echo "$tool has no symbols to look at" >&2; exit 1; }
-# Debug information holds the paths of this machine, whatever they are called.
+# Debug information holds the paths of this machine, under any name.
 strip -g -o "$bare" "$tool"
 strings -a -n 6 "$bare" | sed "s|$PWD||g" >>"$found"
 if grep -iE 'planted|TallyFaults|TALLY_CAPTURE' "$found" | sort -u | sed -n 1,20p | grep .; then

@@ -10,7 +10,7 @@ steps_times=()
 # Each step has a session of its own where there is such a thing, so that all of it can be ended.
 steps_session=$(command -v setsid || true)
 
-# end_steps: ends what is running, which in the background would not notice that somebody ends the whole.
+# end_steps: ends what is running, which in the background would not notice that the whole is ended.
 end_steps() {
   local file pid
   for file in "$steps_folder"/*.pid; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the certificates of the transport tests anew: an authority, a server at 127.0.0.1, a client, and a stranger that signed itself.
+# Makes new certificates for the transport tests: an authority, a server at 127.0.0.1, a client, and a stranger that signed itself.
 # They protect nothing. Valid for a hundred years, so that no test fails on a date.
 set -euo pipefail
 cd "$(dirname "$0")/../Tests/TransportTests/Certificates"

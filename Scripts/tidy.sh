@@ -50,7 +50,7 @@ while IFS= read -r file; do
     allowed name "$file" || complain "$file neither declares nor extends $type"
 done < <(git ls-files 'Sources/*.swift')
 
-# Tests that somebody runs with a plain `swift test` hold all threads of the pool for minutes, so a short limit of time ends a test that
+# Tests in a plain `swift test` hold all threads of the pool for minutes, so a short limit of time ends a test that
 # only waits its turn. Where sessions and engines need limits, tests have them; others have none.
 apart='^Tests/(TransportTests|TallySyncTests|TallyCLITests|PantryTests|ReadmeTests|DocExamples|RelayTests|InspectorTests)/'
 while IFS=: read -r file line text; do
