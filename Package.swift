@@ -24,14 +24,14 @@ let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swif
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 
-// What the trait Network adds. Who does not ask for it neither builds nor resolves these: Docs/Decisions/0010.
+// What the trait Network adds; without it SwiftPM neither resolves nor builds these: Docs/Decisions/0010.
 func network(_ product: String, _ package: String) -> Target.Dependency {
   .product(name: product, package: package, condition: .when(traits: ["Network"]))
 }
 let tallyNetwork: Target.Dependency = .target(name: "TallyNetwork", condition: .when(traits: ["Network"]))
 // Faults that tests plant, in what the tests are built with and nothing else: Docs/PlantedFaults.md.
 let faults: Target.Dependency = .target(name: "TallyFaults", condition: .when(traits: ["PlantedFaults"]))
-// What the trait Relay adds: the server. Who does not ask for it neither builds nor resolves it: Docs/Decisions/0017.
+// What the trait Relay adds: the server; without it SwiftPM neither resolves nor builds it: Docs/Decisions/0017.
 func relay(_ product: String, _ package: String) -> Target.Dependency {
   .product(name: product, package: package, condition: .when(traits: ["Relay"]))
 }
@@ -48,7 +48,7 @@ func inspector(_ product: String) -> Target.Dependency {
 let tallyInspector: Target.Dependency = .target(name: "TallyInspector", condition: .when(traits: ["Inspector"]))
 // What the trait Postgres adds: the relay's second storage, on the system's libpq. Docs/Decisions/0018.
 let libpq: Target.Dependency = .target(name: "CLibPQ", condition: .when(traits: ["Postgres"]))
-// What the trait Macros adds: @Entity. Who does not ask for it neither builds nor resolves swift-syntax:
+// What the trait Macros adds: @Entity; without it SwiftPM neither resolves nor builds swift-syntax:
 // Docs/Decisions/0023.
 func macros(_ product: String) -> Target.Dependency {
   .product(name: product, package: "swift-syntax", condition: .when(traits: ["Macros"]))
