@@ -57,11 +57,11 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let groupSplitAcrossBatches = PlantedFault(rawValue: 1 << 19)
   /// A receiver leaves out the end of a delta and raises its vector all the same.
   package static let partialBatch = PlantedFault(rawValue: 1 << 20)
-  /// A delta is applied whatever it builds on.
+  /// A delta is applied without a look at its base.
   package static let baseNotChecked = PlantedFault(rawValue: 1 << 21)
   /// A delta that comes twice counts twice in the vector.
   package static let duplicateCountedTwice = PlantedFault(rawValue: 1 << 22)
-  /// A whole state, for somebody who has nothing, leaves out what nobody sees.
+  /// A whole state, for a newcomer, leaves out what is hidden.
   package static let hiddenLeftOutForNewcomers = PlantedFault(rawValue: 1 << 23)
   /// A reference to a record that is not here is dropped when it arrives.
   package static let referenceToAbsentDropped = PlantedFault(rawValue: 1 << 24)
@@ -80,7 +80,7 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let fingerprintForgetsRemovals = PlantedFault(rawValue: 1 << 29)
   /// A write that loses to one that had not seen it goes to no journal.
   package static let losersNotJournalled = PlantedFault(rawValue: 1 << 30)
-  /// An edit of a record that somebody deleted concurrently does not keep it.
+  /// An edit of a record that another device deleted concurrently does not keep it.
   package static let editsDoNotRevive = PlantedFault(rawValue: 1 << 31)
 
   // MARK: Of syncing
@@ -119,7 +119,7 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let youngerClaimShows = PlantedFault(rawValue: 1 << 44)
   /// Rows that `REPLACE` deletes through a partial or expression index on another connection go unnoticed.
   package static let lostRowsUnnoticed = PlantedFault(rawValue: 1 << 45)
-  /// Capture triggers that somebody has dropped stay away while the store is open.
+  /// Dropped capture triggers stay away while the store is open.
   package static let lostTriggersUnnoticed = PlantedFault(rawValue: 1 << 46)
   /// With each row of the change log that finds nothing any more the next one goes as well.
   package static let logPrunedTooFar = PlantedFault(rawValue: 1 << 47)
@@ -129,7 +129,7 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let anyTextIsJSON = PlantedFault(rawValue: 1 << 49)
   /// Of the owners above what has changed only the nearest is looked at.
   package static let climbsOneLevel = PlantedFault(rawValue: 1 << 50)
-  /// A delete is not denied, whatever refers to the record.
+  /// A delete is not denied, although something refers to the record.
   package static let denyNotChecked = PlantedFault(rawValue: 1 << 51)
   /// A row that `REPLACE` deleted unnoticed and that was inserted again is captured as a record that never existed.
   package static let returnedRowIsNew = PlantedFault(rawValue: 1 << 52)
