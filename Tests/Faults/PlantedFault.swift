@@ -121,7 +121,7 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let lostRowsUnnoticed = PlantedFault(rawValue: 1 << 45)
   /// Dropped capture triggers stay away while the store is open.
   package static let lostTriggersUnnoticed = PlantedFault(rawValue: 1 << 46)
-  /// With each row of the change log that finds nothing any more the next one goes as well.
+  /// An entry of the change log goes for a later one of the same item, whose replica is another one.
   package static let logPrunedTooFar = PlantedFault(rawValue: 1 << 47)
   /// Any text is taken for a date.
   package static let anyTextIsADate = PlantedFault(rawValue: 1 << 48)

@@ -24,16 +24,47 @@ extension StateReader {
   fileprivate func keptRecords(_ deletes: Int, _ records: Int) throws -> [KeptRecord] {
     let contexts = try SQLStatement(
       connection.handle, "SELECT replica, sequence FROM tally_context ORDER BY time DESC LIMIT \(deletes)")
-    var result: [KeptRecord] = []
+    var wanted: [ReplicaNumber: [Dot]] = [:]
+    var order: [Dot] = []
     while try contexts.step() {
-      guard let replica = catalog.replicas[contexts.number(0)] else { continue }
-      let dot = Dot(replica: replica, sequence: try contexts.sequence(1))
-      guard let entry = try logEntries(of: dot).first else { continue }
-      for item in try ChangeLog.items(entry.items, catalog).prefix(records) where item.target == nil {
-        if let kept = try keptRecord(item.name, dot) { result.append(kept) }
+      let number: ReplicaNumber = contexts.number(0)
+      guard let replica = catalog.replicas[number] else { continue }
+      order.append(Dot(replica: replica, sequence: try contexts.sequence(1)))
+      wanted[number, default: []].append(order[order.count - 1])
+    }
+    // A record that a transaction has deleted stands under that one, or under a later one of the same replica.
+    var found: [Dot: [KeptRecord]] = [:]
+    var seen = Set<AnyRecordName>()
+    for (number, dots) in wanted {
+      for entry in try logEntries(of: number, from: dots.map(\.sequence).min() ?? 0, limit: deletes * records) {
+        for item in try ChangeLog.items(entry.items, catalog).prefix(records)
+        where item.target == nil && seen.insert(item.name).inserted {
+          for dot in dots where found[dot, default: []].count < records {
+            if let kept = try keptRecord(item.name, dot) { found[dot, default: []].append(kept) }
+          }
+        }
       }
     }
-    return result
+    return order.flatMap { found[$0] ?? [] }
+  }
+
+  /// Entries of one replica, of the first rows that have one from a sequence on, so many at most.
+  private func logEntries(of replica: ReplicaNumber, from sequence: UInt64, limit: Int) throws -> [LogEntry] {
+    let query = try SQLStatement(
+      connection.handle,
+      """
+      SELECT \(LogRow.columns) FROM tally_log
+      WHERE zone = 0 AND replica = \(replica) AND sequence >= ? ORDER BY sequence, n
+      """)
+    query.bind(1, Int64(clamping: sequence))
+    var entries: [LogEntry] = []
+    while entries.count < limit, try query.step() {
+      entries += try LogRow(query).entries().filter { $0.sequence >= sequence }
+    }
+    for entry in try tail().entries where entry.replica == replica && entry.sequence >= sequence {
+      entries.append(LogEntry(entry))
+    }
+    return Array(entries.prefix(limit))
   }
 
   private func keptRecord(_ name: AnyRecordName, _ dot: Dot) throws -> KeptRecord? {

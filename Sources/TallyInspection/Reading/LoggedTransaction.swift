@@ -51,8 +51,8 @@ package struct LoggedTransaction: Sendable {
 extension Store {
   /// Transactions of all replicas, or of one, in the order in which they arrived here, the last first.
   ///
-  /// The log lists a transaction while something of it may still be needed; one whose changes were all overwritten can
-  /// be gone. One of many records has several entries.
+  /// Of what one replica has changed again and again the log has only the last change for certain; a transaction of
+  /// which nothing else is left can be gone. One of many records has several entries.
   /// - Parameters:
   ///   - place: only those before this place.
   ///   - replica: only those of this replica.
@@ -70,7 +70,7 @@ extension Store {
 extension StateReader {
   private struct Enough: Error {}
   /// So many bytes of an entry hold more items than a list shows. A pack is not longer.
-  private static let head = LogEntry.mostPackBytes
+  private static let head = LogRow.mostBytes
 
   fileprivate func transactions(
     before place: Int64, of replica: ReplicaID?, _ limit: Int, _ itemLimit: Int
@@ -81,18 +81,16 @@ extension StateReader {
       // The condition on the replica alone would choose its index, and sort all of its entries.
       condition = " AND +replica = \(number)"
     }
-    // A pack has the number of its last entry. Those that stood in the tail together have one for each replica at most.
     let query = try SQLStatement(
       connection.handle,
-      """
-      SELECT n, replica, sequence, substr(items, 1, \(Self.head)), length(items) FROM tally_log
-      WHERE zone = 0 AND n < ?1\(condition) ORDER BY n DESC
-      """)
-    let packs = try SQLStatement(
+      "SELECT \(LogRow.columns) FROM tally_log WHERE zone = 0 AND n < ?1\(condition) ORDER BY n DESC")
+    // A row has the number of its last entry, and rows of one replica follow one another. So of each replica one row
+    // from that place on can have entries before it.
+    let later = try SQLStatement(
       connection.handle,
       """
-      SELECT n, replica, sequence, substr(items, 1, \(Self.head)), length(items) FROM tally_log
-      WHERE zone = 0 AND n >= ?1\(condition) ORDER BY n LIMIT \(catalog.replicas.count)
+      SELECT \(LogRow.columns) FROM tally_log WHERE n IN
+        (SELECT min(n) FROM tally_log WHERE zone = 0 AND n >= ?1\(condition) GROUP BY replica)
       """)
     var result: [LoggedTransaction] = []
     for entry in try tail().entries.reversed() where entry.number < place && result.count < limit {
@@ -105,27 +103,25 @@ extension StateReader {
       result.append(try transaction(Int64(entry.number), dot, head, entry.items.count, itemLimit))
     }
     query.bind(1, place)
-    packs.bind(1, place)
-    var entries: [(entry: LogEntry, length: Int)] = []
+    later.bind(1, place)
+    var entries: [LogEntry] = []
     let wanted = limit - result.count
-    for rows in [packs, query] {
+    for rows in [later, query] {
       while wanted > 0, try rows.step() {
-        let row = LogEntry(rows)
+        let row = LogRow(rows)
         // Those of the rows that follow come before it.
-        if rows === query, entries.count(where: { $0.entry.number > row.number }) >= wanted { break }
-        for entry in row.parts where entry.number < place {
-          let isWholeRow = entry.items.count == row.items.count
-          entries.append((entry, isWholeRow ? rows.int(4) : entry.items.count))
-        }
+        if rows === query, entries.count(where: { $0.number > row.number }) >= wanted { break }
+        entries += try row.entries().filter { $0.number < place }
       }
     }
-    entries.sort { $0.entry.number > $1.entry.number }
-    for (entry, length) in entries.prefix(wanted) {
+    entries.sort { $0.number > $1.number }
+    for entry in entries.prefix(wanted) {
       guard let replica = catalog.replicas[entry.replica] else {
         throw StoreError(.corrupt, "the replica of a log entry is not known")
       }
-      let dot = Dot(replica: replica, sequence: try entry.sequence)
-      result.append(try transaction(Int64(entry.number), dot, entry.items, length, itemLimit))
+      let dot = Dot(replica: replica, sequence: entry.sequence)
+      let head = Array(entry.items.prefix(Self.head))
+      result.append(try transaction(Int64(entry.number), dot, head, entry.items.count, itemLimit))
     }
     return result
   }

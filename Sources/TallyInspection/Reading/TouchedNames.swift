@@ -3,21 +3,27 @@ import TallyStore
 
 /// Records that transactions beyond a vector have changed, a page at a time.
 package struct TouchedNames: Sendable {
-  /// The place from which to go on: a transaction, one of its rows in the log, and how many items of that are done.
+  /// The place from which to go on: a transaction, one of its entries in the log, and an item of that.
   package struct Place: Sendable, Hashable {
     /// The transaction that is next.
     package var dot: Dot
-    /// The row of the log that is next: one transaction may have several.
+    /// The entry of the log that is next: one transaction may have several.
     package var row: Int64
-    /// The items of the row that are done.
+    /// The items of the entry that are done. Where the log was swept since, there may be fewer: then the entry is read
+    /// from its beginning.
     package var done: Int
+    /// The items of the entry.
+    package var count: Int
 
     /// A place in the log.
-    package init(dot: Dot, row: Int64, done: Int) { (self.dot, self.row, self.done) = (dot, row, done) }
+    package init(dot: Dot, row: Int64, done: Int, count: Int) {
+      (self.dot, self.row, self.done, self.count) = (dot, row, done, count)
+    }
   }
 
-  /// The names; of a changed link the end whose relationship it is. Each is on one page alone: where the log lists the
-  /// record for the first time. Of a record with more than `linkLimit` links in one relationship that is not certain.
+  /// The names; of a changed link the end whose relationship it is. Each is on one page, but for a record with more than
+  /// `linkLimit` links in one relationship, or whose last change by a replica another one has overwritten: that may be on
+  /// several.
   package var names: [AnyRecordName] = []
   /// Of each of the names the place from which to go on to begin with it.
   package var places: [Place] = []
@@ -62,19 +68,20 @@ extension StateReader {
       let query = try SQLStatement(
         connection.handle,
         """
-        SELECT n, replica, sequence, items FROM tally_log
-        WHERE zone = 0 AND replica = \(number) AND sequence > ? AND NOT (\(LogEntry.isPack)) ORDER BY sequence, n
+        SELECT \(LogRow.columns) FROM tally_log
+        WHERE zone = 0 AND replica = \(number) AND sequence > ? AND length(items) > \(Self.mostSmallBytes)
+        ORDER BY sequence, n
         """)
       query.bind(1, Int64(least))
       /// Looks at one entry of the log. Returns false at the end of the page.
       func look(_ logged: LogEntry) throws -> Bool {
-        let (dot, row) = (Dot(replica: entry.replica, sequence: try logged.sequence), Int64(logged.number))
+        let (dot, row) = (Dot(replica: entry.replica, sequence: logged.sequence), Int64(logged.number))
         let isStart = dot == start?.dot
         if isStart, row < start?.row ?? 0 { return true }
-        let skipped = isStart && row == start?.row ? start?.done ?? 0 : 0
         let items = try ChangeLog.items(logged.items, catalog)
+        let skipped = if let start, isStart, row == start.row, items.count == start.count { start.done } else { 0 }
         for (index, item) in items.enumerated().dropFirst(skipped) {
-          let spot = TouchedNames.Place(dot: dot, row: row, done: index)
+          let spot = TouchedNames.Place(dot: dot, row: row, done: index, count: items.count)
           if result.names.count == limit || hasLooked && isOver() {
             result.next = spot
             return false
@@ -88,46 +95,47 @@ extension StateReader {
         return true
       }
       while try query.step() {
-        let row = LogEntry(query)
-        while let next = small.first, try next.sequence < row.sequence {
-          small.removeFirst()
-          guard try look(next) else { return result }
+        for large in try LogRow(query).entries() {
+          while let next = small.first, next.sequence < large.sequence {
+            small.removeFirst()
+            guard try look(next) else { return result }
+          }
+          guard try look(large) else { return result }
         }
-        guard try look(row) else { return result }
       }
       for next in small { guard try look(next) else { return result } }
     }
     return result
   }
 
-  /// Entries of one replica in packs and in the tail, in the order in which rows of the log are read.
+  /// Longer rows are of one transaction alone.
+  private static let mostSmallBytes = 2 * LogRow.mostBytes
+
+  /// Entries of one replica in rows of several and in the tail, in the order of their sequences.
   private func smallEntries(of replica: ReplicaNumber, beyond sequence: UInt64) throws -> [LogEntry] {
-    let packs = try SQLStatement(
+    let rows = try SQLStatement(
       connection.handle,
       """
-      SELECT n, replica, sequence, items FROM tally_log
-      WHERE zone = 0 AND replica = \(replica) AND sequence > ? AND \(LogEntry.isPack)
+      SELECT \(LogRow.columns) FROM tally_log
+      WHERE zone = 0 AND replica = \(replica) AND sequence > ? AND length(items) <= \(Self.mostSmallBytes)
       """)
-    packs.bind(1, Int64(sequence))
-    var entries: [(sequence: UInt64, entry: LogEntry)] = []
-    while try packs.step() {
-      for entry in LogEntry(packs).parts { entries.append((try entry.sequence, entry)) }
-    }
-    for entry in try tail().entries where entry.replica == replica {
-      entries.append((entry.sequence, LogEntry(entry)))
-    }
-    return entries.filter { $0.sequence > sequence }
-      .sorted { ($0.sequence, $0.entry.number) < ($1.sequence, $1.entry.number) }.map(\.entry)
+    rows.bind(1, Int64(sequence))
+    var entries: [LogEntry] = []
+    while try rows.step() { entries += try LogRow(rows).entries() }
+    for entry in try tail().entries where entry.replica == replica { entries.append(LogEntry(entry)) }
+    return entries.filter { $0.sequence > sequence }.sorted { ($0.sequence, $0.number) < ($1.sequence, $1.number) }
   }
 }
 
-/// Says of an item of the log whether it is the first that leads to its record.
+/// Says of an item of the log whether it leads to its record, of which several items may be listed, by several replicas.
 ///
-/// A page knows nothing of those before it, so the answer comes from the record's state: of the transactions beyond the
-/// vector that have a cell of the record or of one of its links it is the first, in the order in which they are read.
+/// A page knows nothing of those before it, so the answer comes from the record's state: of the record and its links the
+/// item that was first changed beyond the vector, and of its entries those of its first replica, from its last change
+/// on. Entries of before have been overwritten by that.
 private struct TouchFinder {
   /// The order of the items of one record.
   private struct Spot: Comparable {
+    /// The last transaction of a replica that has changed the item.
     var dot: Dot
     /// Of a link; both are empty for the record itself.
     var relationship = "", target = ""
@@ -140,8 +148,8 @@ private struct TouchFinder {
   private let reader: StateReader
   private let base: StateVector
   private let vector: StateVector
-  /// The transactions under which the log must list a record, and the first spot that leads to it or its links.
-  private var known: [AnyRecordName: (dots: Set<Dot>, first: Spot?)] = [:]
+  /// The spot that leads to a record.
+  private var known: [AnyRecordName: Spot?] = [:]
 
   init(_ reader: StateReader, _ base: StateVector, _ vector: StateVector) {
     (self.reader, self.base, self.vector) = (reader, base, vector)
@@ -149,36 +157,29 @@ private struct TouchFinder {
 
   mutating func isFirst(_ item: ChangeLog.Item, _ dot: Dot) throws -> Bool {
     let found = try known[item.name] ?? look(item.name)
-    known[item.name] = found
-    var spot = Spot(dot: dot)
-    // What was overwritten since leads to nothing, or to what has overwritten it.
-    if let target = item.target {
-      guard let kind = reader.catalog.links[item.kind] else { return false }
-      (spot.relationship, spot.target) = (kind.relationship, target.text)
-      let element = try reader.link(LinkKey(source: item.name, target: target), kind)?.element
-      guard element?.dots.contains(dot) ?? false else { return false }
-    } else {
-      guard found.dots.contains(dot) else { return false }
-    }
-    return found.first.map { $0 >= spot } ?? true
+    known[item.name] = .some(found)
+    guard let found, dot.replica == found.dot.replica, dot.sequence >= found.dot.sequence else { return false }
+    let relationship = item.target == nil ? "" : reader.catalog.links[item.kind]?.relationship
+    return relationship == found.relationship && (item.target?.text ?? "") == found.target
   }
 
-  private func look(_ name: AnyRecordName) throws -> (dots: Set<Dot>, first: Spot?) {
-    var (dots, first) = (Set<Dot>(), Spot?.none)
-    func consider(_ spot: Spot) {
+  private func look(_ name: AnyRecordName) throws -> Spot? {
+    var first: Spot?
+    func consider(_ dots: Set<Dot>, relationship: String = "", target: String = "") {
       // Default data has dots that no log lists and no vector covers.
-      guard !base.covers(spot.dot), vector.covers(spot.dot) else { return }
-      if first.map({ spot < $0 }) ?? true { first = spot }
-    }
-    for kind in reader.catalog.records.values where kind.type == name.type {
-      dots.formUnion(try reader.record(name, kind)?.state.listedDots ?? [])
-    }
-    for dot in dots { consider(Spot(dot: dot)) }
-    for link in try reader.links(of: name, limit: TouchedNames.linkLimit) {
-      for dot in link.tags.flatMap({ [$0.added.dot, $0.removed?.dot] }).compactMap({ $0 }) {
-        consider(Spot(dot: dot, relationship: link.relationship, target: link.target.text))
+      let beyond = StateVector(dots.filter { !base.covers($0) && vector.covers($0) }.map { ($0.replica, $0.sequence) })
+      for dot in beyond.entries {
+        let spot = Spot(dot: dot, relationship: relationship, target: target)
+        if first.map({ spot < $0 }) ?? true { first = spot }
       }
     }
-    return (dots, first)
+    for kind in reader.catalog.records.values where kind.type == name.type {
+      if let state = try reader.record(name, kind)?.state { consider(try reader.listedDots(state)) }
+    }
+    for link in try reader.links(of: name, limit: TouchedNames.linkLimit) {
+      let dots = link.tags.flatMap { [$0.added.dot, $0.removed?.dot] }.compactMap { $0 }
+      consider(Set(dots), relationship: link.relationship, target: link.target.text)
+    }
+    return first
   }
 }

@@ -226,7 +226,7 @@ private struct Place {
   init(isSecond: Bool, place: TouchedNames.Place?) { (self.isSecond, self.place) = (isSecond, place) }
 
   var text: String {
-    let rest = place.map { "\($0.dot):\($0.row):\($0.done)" } ?? ""
+    let rest = place.map { "\($0.dot):\($0.row):\($0.done):\($0.count)" } ?? ""
     return "\(isSecond ? 2 : 1):\(rest)"
   }
 
@@ -235,10 +235,11 @@ private struct Place {
     guard let side = parts.first, side == "1" || side == "2" else { throw Self.malformed }
     isSecond = side == "2"
     if parts.count == 2, parts[1].isEmpty { return }
-    guard parts.count == 5, let replica = ReplicaID(String(parts[1])), let sequence = UInt64(parts[2]), sequence > 0,
-      sequence <= UInt64(Int64.max), let row = Int64(parts[3]), row >= 0, let done = Int(parts[4]), done >= 0
+    guard parts.count == 6, let replica = ReplicaID(String(parts[1])), let sequence = UInt64(parts[2]), sequence > 0,
+      sequence <= UInt64(Int64.max), let row = Int64(parts[3]), row >= 0, let done = Int(parts[4]), done >= 0,
+      let count = Int(parts[5]), count >= 0
     else { throw Self.malformed }
-    place = TouchedNames.Place(dot: Dot(replica: replica, sequence: sequence), row: row, done: done)
+    place = TouchedNames.Place(dot: Dot(replica: replica, sequence: sequence), row: row, done: done, count: count)
   }
 
   private static let malformed = StoreError(.invalidName, "the place is none that a page has given")

@@ -16,8 +16,7 @@ extension Capture {
       state.listsOnly(kind)
     else { return false }
     let shared = try sharedDelete()
-    let replaced = state.dots
-    guard shared.hasSeen(replaced) else { return false }
+    guard shared.hasSeen(state.dots) else { return false }
     let difference = shared.fingerprint(name: SipHash13.hash(text))
     state.add(difference)
     let numbers = transaction.session.numbers
@@ -25,7 +24,7 @@ extension Capture {
     try text.withUTF8 { try transaction.writer.putDeleted(body, kind, $0) }
     transaction.writer.count(kind.number, -1)
     if let extra = before.clock.extra { progress.orphans.append(extra.number) }
-    try transaction.deleted(key, kind, shared.delete, replaced: replaced, difference)
+    try transaction.deleted(key, kind, shared.delete, difference)
     return true
   }
 

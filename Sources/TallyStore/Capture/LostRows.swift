@@ -15,8 +15,8 @@ struct LostRows {
   /// Cost: reads the change log and looks up each row that it lists; memory for the keys of the pending writes.
   init(_ kinds: Set<KindNumber>?, _ reader: StateReader) throws {
     let notes = try FirstNotes(kinds, reader)
-    try reader.forEachLogEntry { entry in
-      // What a damaged row lists may be there or not.
+    // What a damaged row lists may be there or not.
+    try reader.forEachLogEntry(unreadable: { _ in }) { entry in
       guard let items = try? ChangeLog.items(entry.items, reader.catalog) else { return }
       for (kind, name, target) in items where kinds?.contains(kind) ?? true {
         if let target {

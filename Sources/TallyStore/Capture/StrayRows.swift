@@ -16,8 +16,8 @@ struct StrayRows {
 
   private(set) var rows: [Row] = []
 
-  /// Searches all rows. Cost: reads the change log and all rows; memory for eight bytes of each item of the log, and
-  /// for the keys that are found. Finds nothing where the log is damaged or lost.
+  /// Searches all rows. Cost: reads the change log and all rows; memory for 16 bytes of each item of the log, and for
+  /// the keys that are found. Finds nothing where the log is damaged or lost.
   init(_ reader: StateReader) throws {
     guard let listed = try ListedItems(reader) else { return }
     for kind in reader.catalog.orderedKinds {
@@ -25,7 +25,7 @@ struct StrayRows {
         // What cannot be read is damaged, and not written by anybody.
         guard let name = try? reader.name(in: query), let stored = try? reader.record(in: query, kind),
           try listed.isStray(
-            kind.number, name.text, stored.state.listedDots,
+            ListedItems.address(kind.number, name), try reader.listedDots(stored.state),
             isHidden: { try reader.record(hidden: name, kind) != nil })
         else { return }
         rows.append(Row(kind: kind.number, key: name.text, number: query.int(0)))
@@ -36,7 +36,8 @@ struct StrayRows {
       while try query.step() {
         guard let key = try? reader.key(in: query), let stored = try? reader.link(in: query),
           try listed.isStray(
-            link.number, key.text, stored.element.dots, isHidden: { try reader.link(hidden: key, link) != nil })
+            ListedItems.address(link.number, key.source, key.target), stored.element.dots,
+            isHidden: { try reader.link(hidden: key, link) != nil })
         else { continue }
         rows.append(Row(kind: link.number, key: key.text, number: query.int(0)))
       }
@@ -44,43 +45,28 @@ struct StrayRows {
   }
 }
 
-/// The hashes of all items of the change log.
-private struct ListedItems {
-  private var hashes = Set<UInt64>()
-
+extension ListedItems {
   /// Returns nil for a log that cannot be read, or lists nothing.
-  init?(_ reader: StateReader) throws {
+  fileprivate init?(_ reader: StateReader) throws {
+    self.init()
     var isReadable = true
-    try reader.forEachLogEntry { entry in
-      guard let replica = reader.catalog.replicas[entry.replica], let sequence = try? entry.sequence,
+    try reader.forEachLogEntry(unreadable: { _ in isReadable = false }) { entry in
+      guard let replica = reader.catalog.replicas[entry.replica],
         let items = try? ChangeLog.items(entry.items, reader.catalog)
       else {
         isReadable = false
         return
       }
-      let dot = Dot(replica: replica, sequence: sequence)
-      for (kind, name, target) in items {
-        let key = target.map { LinkKey(source: name, target: $0).text } ?? name.text
-        hashes.insert(Self.hash(kind, key, dot))
-      }
+      for (kind, name, target) in items { add(replica, entry.sequence, Self.address(kind, name, target)) }
     }
-    guard isReadable, try !reader.tail().isDamaged, !hashes.isEmpty else { return nil }
+    guard isReadable, try !reader.tail().isDamaged, !isEmpty else { return nil }
+    sort()
   }
 
   /// Whether a row that has cells of these transactions is not the one that the log lists. One without any is not
   /// captured yet.
-  func isStray(_ kind: KindNumber, _ key: String, _ dots: Set<Dot>, isHidden: () throws -> Bool) rethrows -> Bool {
+  fileprivate func isStray(_ address: String, _ dots: Set<Dot>, isHidden: () throws -> Bool) rethrows -> Bool {
     guard !dots.isEmpty else { return false }
-    return try !dots.allSatisfy { hashes.contains(Self.hash(kind, key, $0)) } || isHidden()
-  }
-
-  private static func hash(_ kind: KindNumber, _ key: String, _ dot: Dot) -> UInt64 {
-    var hash = SipHash13()
-    hash.combine(word: UInt64(kind.rawValue))
-    hash.combine(word: dot.replica.high)
-    hash.combine(word: dot.replica.low)
-    hash.combine(word: dot.sequence)
-    hash.combine(text: key)
-    return hash.finalized()
+    return try !dots.allSatisfy { lists($0, address) } || isHidden()
   }
 }

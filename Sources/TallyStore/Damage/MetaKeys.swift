@@ -5,7 +5,7 @@ import TallyCRDT
 enum MetaKeys {
   private static let names: Set<String> = [
     "catalog", "schema", "self", "incarnation", "doubt", "lost", "renewal", "echo", "retired", "marks",
-    "imports", "lives", "needless", "shape", "stubs", "tables",
+    "imports", "lives", "log", "needless", "shape", "stubs", "tables",
   ]
   private static let prefixes = ["mark ", "rows ", "seeds ", "numbers "]
 

@@ -361,8 +361,8 @@ private final class Salvage {
         look(kind.number, $0.text(0) ?? "")
       }
     }
-    reading.read("tally_log", "SELECT n, replica, sequence, items FROM tally_log", hasRowID: true) { query in
-      for entry in LogEntry(query).parts {
+    reading.read("tally_log", "SELECT \(LogRow.columns) FROM tally_log", hasRowID: true) { query in
+      for entry in try LogRow(query).entries() {
         try ChangeLog.decode(entry.items, catalog) { kind, name, target in
           look(kind, target.map { LinkKey(source: name, target: $0).text } ?? name.text)
         }

@@ -13,24 +13,26 @@ struct SharedBodies {
     var label: String { printable(key.replacing("\n", with: " with ")) }
   }
 
-  /// The rows that point to a body that is not theirs. The change log says whose it is: of a body that it knows for no
-  /// row, or for several, all of them are strangers.
+  /// The rows that point to a body that is not theirs. The checksum of the state says whose it is, since the name is in
+  /// it: of a body that fits no row, or several, all of them are strangers.
   private(set) var strangers: [Row] = []
 
   /// Cost: reads the clock of each row.
   init(_ reader: StateReader) throws {
     let shared = try Self.shared(reader)
     guard !shared.isEmpty else { return }
-    var rows: [Int: [(row: Row, isListed: Bool)]] = [:]
-    func add(_ kind: KindNumber, _ key: String?, _ number: Int?, _ dots: () throws -> Set<Dot>) throws {
+    var rows: [Int: [(row: Row, isOwner: Bool)]] = [:]
+    func add(_ kind: KindNumber, _ key: String?, _ number: Int?, _ check: () throws -> Void) throws {
       guard let key, let number, shared.contains(number) else { return }
-      let row = Row(kind: kind, key: key)
-      rows[number, default: []].append((row, try Self.isListed(row, reader, dots)))
+      rows[number, default: []].append((Row(kind: kind, key: key), try Self.isOwner(check)))
     }
     for kind in reader.catalog.orderedKinds {
       try reader.forEachRow(kind) { query in
         let number = (try? query.clock(2))?.extra?.number
-        try add(kind.number, query.text(1), number) { try reader.record(in: query, kind).state.listedDots }
+        try add(kind.number, query.text(1), number) {
+          guard let name = try reader.name(in: query) else { throw StoreError(.corrupt, "a row has no name") }
+          try reader.catalog.check(reader.record(in: query, kind), name, kind)
+        }
       }
     }
     for kind in reader.catalog.knownLinks {
@@ -38,13 +40,16 @@ struct SharedBodies {
       while try query.step() {
         let key = query.text(1).flatMap { source in query.text(2).map { "\(source)\n\($0)" } }
         let number = (try? query.clock(3))?.extra?.number
-        try add(kind.number, key, number) { try reader.link(in: query).element.dots }
+        try add(kind.number, key, number) {
+          guard let key = try reader.key(in: query) else { throw StoreError(.corrupt, "a row has no key") }
+          try reader.catalog.check(reader.link(in: query), key, kind)
+        }
       }
     }
     for number in rows.keys.sorted() {
       let all = rows[number] ?? []
-      let hasOwner = all.count { $0.isListed } == 1
-      strangers += all.filter { !hasOwner || !$0.isListed }.map(\.row)
+      let hasOwner = all.count { $0.isOwner } == 1
+      strangers += all.filter { !hasOwner || !$0.isOwner }.map(\.row)
     }
   }
 
@@ -63,24 +68,13 @@ struct SharedBodies {
     return shared
   }
 
-  /// Whether the log has the row with each dot of the body that it must have.
-  private static func isListed(_ row: Row, _ reader: StateReader, _ dots: () throws -> Set<Dot>) throws -> Bool {
+  /// Whether the state that the row points to fits its checksum under the row's name.
+  private static func isOwner(_ check: () throws -> Void) throws -> Bool {
     do {
-      let dots = try dots()
-      return try !dots.isEmpty && dots.allSatisfy { try isListed(row, $0, reader) }
+      try check()
+      return true
     } catch let error as StoreError where error.code == .corrupt || error.code == .invalidName {
       return false
     }
-  }
-
-  private static func isListed(_ row: Row, _ dot: Dot, _ reader: StateReader) throws -> Bool {
-    var isListed = false
-    for entry in try reader.logEntries(of: dot) where !isListed {
-      try ChangeLog.decode(entry.items, reader.catalog) { kind, name, target in
-        let key = target.map { LinkKey(source: name, target: $0).text } ?? name.text
-        if kind == row.kind, key == row.key { isListed = true }
-      }
-    }
-    return isListed
   }
 }

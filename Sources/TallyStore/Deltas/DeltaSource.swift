@@ -104,8 +104,7 @@ struct DeltaSource {
       query.bind(2, Int64(base[dot.replica]))
       defer { query.reset() }
       while try query.step() {
-        let sequence = try query.sequence(1)
-        try query.withBlob(0) { try items.add($0, of: sequence, beyond: base[dot.replica]) }
+        try query.withBlob(0) { try items.add(row: $0, number, query.int64(1), beyond: base[dot.replica]) }
         if items.isFull { return nil }
       }
       for entry in tail.entries where entry.replica == number && entry.sequence > base[dot.replica] {

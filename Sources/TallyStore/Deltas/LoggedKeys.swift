@@ -47,50 +47,47 @@ struct LoggedKeys {
     }
   }
 
-  /// Adds the items of one row of a sequence. If it is a pack, only its entries of sequences greater than `least`.
+  /// Adds the items of one row of the table, of its entries of sequences greater than `least`.
   /// - Throws: `StoreError` of code `corrupt` for bytes that are none.
-  mutating func add(_ items: UnsafeRawBufferPointer, of sequence: UInt64, beyond least: UInt64) throws {
-    guard items.first == LogEntry.packMark else { return try add(items) }
-    var reader = ByteReader(items)
-    do {
-      while reader.remaining > 0 {
-        let head = try PackHead(&reader)
-        let part = try reader.take(head.byteCount)
-        guard head.sequenceBack <= sequence else { throw WireError(.malformed, "a pack of the change log") }
-        if sequence - head.sequenceBack > least { try add(part) }
+  mutating func add(
+    row: UnsafeRawBufferPointer, _ replica: ReplicaNumber, _ sequence: Int64, beyond least: UInt64
+  ) throws(StoreError) {
+    do throws(WireError) {
+      try LogRow.forEach(row, replica, sequence) { head, items throws(WireError) in
+        if UInt64(clamping: sequence) - head.sequenceBack > least { try read(items) }
       }
-    } catch let error as WireError {
+    } catch {
       throw StoreError(stored: error)
     }
   }
 
   /// Adds the items of one entry.
   /// - Throws: `StoreError` of code `corrupt` for bytes that are none.
-  mutating func add(_ items: UnsafeRawBufferPointer) throws {
+  mutating func add(_ items: UnsafeRawBufferPointer) throws(StoreError) {
+    do throws(WireError) { try read(items) } catch { throw StoreError(stored: error) }
+  }
+
+  private mutating func read(_ items: UnsafeRawBufferPointer) throws(WireError) {
     var reader = ByteReader(items)
-    do {
-      while reader.remaining > 0 {
-        let head = try reader.varint()
-        try turn(to: KindNumber(rawValue: Int(truncatingIfNeeded: head >> 2)))
-        count += 1
-        guard let link = groups[current].link else {
-          if head & 1 == 0 {
-            groups[current].uuids.append(UUIDKey(high: try reader.fixed(), low: try reader.fixed()))
-          } else {
-            groups[current].texts.insert(try reader.recordName(type: groups[current].type, isText: true).1)
-          }
-          continue
+    while reader.remaining > 0 {
+      let head = try reader.varint()
+      try turn(to: KindNumber(rawValue: Int(truncatingIfNeeded: head >> 2)))
+      count += 1
+      guard let link = groups[current].link else {
+        if head & 1 == 0 {
+          groups[current].uuids.append(UUIDKey(high: try reader.fixed(), low: try reader.fixed()))
+        } else {
+          groups[current].texts.insert(try reader.recordName(type: groups[current].type, isText: true).1)
         }
-        let source = try reader.recordName(type: link.source, isText: head & 1 != 0).1
-        let target = try reader.recordName(type: link.target, isText: head & 2 != 0).1
-        groups[current].links.insert(LinkKey(source: source, target: target))
+        continue
       }
-    } catch let error as WireError {
-      throw StoreError(stored: error)
+      let source = try reader.recordName(type: link.source, isText: head & 1 != 0).1
+      let target = try reader.recordName(type: link.target, isText: head & 2 != 0).1
+      groups[current].links.insert(LinkKey(source: source, target: target))
     }
   }
 
-  private mutating func turn(to kind: KindNumber) throws(StoreError) {
+  private mutating func turn(to kind: KindNumber) throws(WireError) {
     if current < groups.count, groups[current].kind == kind { return }
     if let known = groups.firstIndex(where: { $0.kind == kind }) {
       current = known
@@ -98,7 +95,7 @@ struct LoggedKeys {
     }
     let link = catalog.links[kind]
     guard let type = catalog.records[kind]?.type ?? link?.source else {
-      throw StoreError(.corrupt, "the log names an unknown kind")
+      throw WireError(.malformed, "the log names an unknown kind")
     }
     current = groups.count
     groups.append(Group(kind: kind, type: type, link: link))

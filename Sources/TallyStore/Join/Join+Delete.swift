@@ -40,7 +40,7 @@ extension Join {
     }
     try writer.putDeleted(row.body, kind, name)
     noteChange()
-    try transaction.deleted(row.key, kind, delete, replaced: row.replaced, row.difference)
+    try transaction.deleted(row.key, kind, delete, row.difference)
     transaction.view.noteGone()
     try writer.onRowWritten?()
     return true
@@ -59,8 +59,6 @@ extension Join {
     var id: RowID
     var key: RecordKey
     var clock: InlineClock
-    /// The transactions that the record was listed under.
-    var replaced: [Dot]
     /// The amount to add to the fingerprint.
     var difference: Fingerprint
     /// The body of the hidden record.
@@ -75,11 +73,10 @@ extension Join {
         var state = try writer.stampedState(clock), state.listsOnly(kind)
       else { return nil }
       let shared = try shared(delete)
-      let replaced = state.dots
       #if PlantedFaults
-        let hasSeen = shared.hasSeen(replaced) || reader.planted.contains(.deleteHidesUnseen)
+        let hasSeen = shared.hasSeen(state.dots) || reader.planted.contains(.deleteHidesUnseen)
       #else
-        let hasSeen = shared.hasSeen(replaced)
+        let hasSeen = shared.hasSeen(state.dots)
       #endif
       guard hasSeen else { return nil }
       let difference = shared.fingerprint(name: hash)
@@ -87,8 +84,7 @@ extension Join {
       let body = try state.encoded(deleted: shared, kind, transaction.session.numbers.number(of:)) { body in
         for place in kind.columns.indices { try query.withPacked(3 + place) { try body(place, $0) } }
       }
-      return DeletedRow(
-        id: query.number(0), key: key, clock: clock, replaced: replaced, difference: difference, body: body)
+      return DeletedRow(id: query.number(0), key: key, clock: clock, difference: difference, body: body)
     } ?? nil
   }
 }

@@ -172,7 +172,7 @@ extension Join {
     let shown = stored.place.isVisible ? stored.values : nil
     try writer.put(name, kind, state, previous: stored, shown: shown, difference: difference)
     // What was lifted has its own stamps as well, whose rows may have gone with the life that ended.
-    let dots = state.listedDots.subtracting(stored.state.listedDots).union(CollectionOfOne(dot))
+    let dots = state.dots.subtracting(stored.state.dots).union(CollectionOfOne(dot))
     try transaction.changed(name, kind, from: stored.state, to: state, dots: dots, fingerprint: difference)
   }
 }

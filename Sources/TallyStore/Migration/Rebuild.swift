@@ -362,7 +362,7 @@ final class Rebuild {
     let shown = sound.isEmpty || !stored.place.isVisible ? nil : stored.values
     try transaction.writer.put(name, kind, sound, previous: stored, shown: shown)
     try transaction.writer.putWaits(for: name, kind, sound, shown, nil)
-    try transaction.list(name, kind, sound.listedDots)
+    try transaction.list(name, kind, sound.dots)
     transaction.view.mark(name)
     guard sound.isEmpty else { return }
     let delete = try connection.statement("DELETE FROM tally_hidden WHERE kind = ? AND key = ?")
@@ -430,7 +430,7 @@ extension WriteTransaction {
     let shown = stored.place.isVisible ? stored.values : nil
     try writer.putWaits(for: name, kind, stored.state, shown, nil)
     try writer.putSeeded(name, kind, stored.state, isShown: shown != nil, nil)
-    try list(name, kind, stored.state.listedDots)
+    try list(name, kind, stored.state.dots)
     view.mark(name)
   }
 

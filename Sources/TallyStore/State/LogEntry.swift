@@ -5,9 +5,59 @@ import TallyWire
 package struct LogEntry {
   package var number: Int
   package var replica: ReplicaNumber
-  /// As it is stored.
-  private var rawSequence: Int64
+  package var sequence: UInt64
   package var items: [UInt8]
+}
+
+extension LogEntry {
+  package init(_ entry: LogTail.Entry) {
+    (number, replica, sequence, items) = (entry.number, entry.replica, entry.sequence, entry.items)
+  }
+}
+
+/// A row of the change log's table: entries of one replica, under the greatest number and sequence among them.
+///
+/// Its bytes are a mark, a checksum, and for each entry a head and its items. A row of format 5 has no checksum: it is
+/// a single entry's items, or a pack.
+package struct LogRow {
+  package let number: Int
+  package let replica: ReplicaNumber
+  /// As it is stored.
+  private let rawSequence: Int64
+  package let bytes: [UInt8]
+
+  /// The columns that `init(_:)` reads, in their order.
+  package static let columns = "n, replica, sequence, items"
+
+  /// The row of a statement that gives `columns`.
+  package init(_ query: SQLStatement) {
+    (number, replica, rawSequence, bytes) = (query.int(0), query.number(1), query.int64(2), query.blob(3))
+  }
+
+  /// A row for entries of one replica, which must not be empty.
+  init(_ entries: [LogEntry], number: Int, sequence: UInt64) {
+    let (replica, rawSequence) = (entries[0].replica, Int64(clamping: sequence))
+    (self.number, self.replica, self.rawSequence) = (number, replica, rawSequence)
+    var writer = ByteWriter()
+    writer.bytes.reserveCapacity(entries.reduce(Self.headSize) { $0 + $1.items.count + Self.mostHeadBytes })
+    writer.bytes.append(Self.mark)
+    writer.fixed(0)
+    for entry in entries {
+      writer.varint(UInt64(clamping: number - entry.number))
+      writer.varint(sequence - entry.sequence)
+      writer.varint(entry.items.count)
+      writer.bytes += entry.items
+    }
+    let sum = writer.bytes.withUnsafeBytes { Self.sum($0, replica, rawSequence) }.bigEndian
+    writer.bytes.withUnsafeMutableBytes { $0.storeBytes(of: sum, toByteOffset: 1, as: UInt64.self) }
+    bytes = writer.bytes
+  }
+
+  /// A row for entries of one replica; nil if there are none.
+  init?(_ entries: [LogEntry]) {
+    guard let number = entries.map(\.number).max(), let sequence = entries.map(\.sequence).max() else { return nil }
+    self.init(entries, number: number, sequence: sequence)
+  }
 
   /// - Throws: `StoreError.corrupt` if it is negative.
   package var sequence: UInt64 {
@@ -19,138 +69,102 @@ package struct LogEntry {
     }
   }
 
-  package init(_ entry: LogTail.Entry) {
-    (number, replica, items) = (entry.number, entry.replica, entry.items)
-    rawSequence = Int64(clamping: entry.sequence)
-  }
+  /// Whether format 5 wrote it.
+  var isOfFormerFormat: Bool { bytes.first != Self.mark }
 
-  /// The row of a statement that gives `n, replica, sequence, items`.
-  package init(_ query: SQLStatement) {
-    (number, replica, rawSequence) = (query.int(0), query.number(1), query.int64(2))
-    items = query.blob(3)
-  }
-
-  fileprivate func isOf(_ sequence: UInt64) -> Bool { rawSequence == Int64(clamping: sequence) }
-
-  // MARK: Packs
-
-  /// The first byte of a pack: a row that holds entries of several transactions of one replica. An entry never begins
-  /// with it, since no kind has the number zero.
-  static let packMark: UInt8 = 0
-  /// More than any pack has: what stands in the tail, where each entry has a shorter head.
-  package static let mostPackBytes = 4 * LogTail.mostBytes
-
-  /// A condition that rows which are packs meet.
-  package static let isPack = "length(items) <= \(mostPackBytes) AND substr(items, 1, 1) = x'00'"
-
-  /// The entries of a row: this one, unless it is a pack. What the disk has made of a pack is given as it is; its items
-  /// cannot be read.
-  package var parts: [LogEntry] {
-    guard items.first == Self.packMark else { return [self] }
-    return (try? items.withUnsafeBytes { try read($0) }) ?? [self]
-  }
-
-  private static let mostHeadBytes = 8
-
-  private func read(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> [LogEntry] {
-    var reader = ByteReader(bytes)
-    var parts: [LogEntry] = []
-    while reader.remaining > 0 {
-      let head = try PackHead(&reader)
-      let back = Int(clamping: head.numberBack)
-      let (number, isBeyond) = number.subtractingReportingOverflow(back)
-      guard !isBeyond, head.sequenceBack <= rawSequence else {
-        throw WireError(.malformed, "a pack of the change log")
+  /// The entries of the row.
+  /// - Throws: `StoreError.corrupt` for bytes that are not those that were written.
+  package func entries() throws -> [LogEntry] {
+    let sequence = try sequence
+    var entries: [LogEntry] = []
+    do {
+      try bytes.withUnsafeBytes { raw in
+        try Self.forEach(raw, replica, rawSequence) { head, items throws(WireError) in
+          let (entryNumber, isBeyond) = number.subtractingReportingOverflow(Int(clamping: head.numberBack))
+          guard !isBeyond else { throw WireError(.malformed, "a row of the change log") }
+          entries.append(
+            LogEntry(
+              number: entryNumber, replica: replica, sequence: sequence - head.sequenceBack,
+              items: Array(items)))
+        }
       }
-      var part = self
-      part.number = number
-      part.rawSequence -= Int64(head.sequenceBack)
-      part.items = Array(try reader.take(head.byteCount))
-      guard part.items.first != Self.packMark else { throw WireError(.malformed, "a pack of the change log") }
-      parts.append(part)
+    } catch let error as WireError {
+      throw StoreError(stored: error)
     }
-    return parts
+    return entries
   }
 
-  /// The items of a row that holds the given entries. Their numbers and sequences are not greater than its own.
-  static func pack(_ parts: [LogEntry], in row: LogEntry) -> [UInt8] {
-    var writer = ByteWriter()
-    writer.bytes.reserveCapacity(parts.reduce(0) { $0 + $1.items.count + mostHeadBytes })
-    for part in parts {
-      PackHead.write(
-        UInt64(row.number - part.number), UInt64(row.rawSequence - part.rawSequence), part.items.count, to: &writer)
-      writer.bytes += part.items
+  // MARK: Bytes
+
+  /// The first byte of a row, and of a pack of format 5. No item begins with either, since no kind has the number zero.
+  private static let (mark, formerMark): (UInt8, UInt8) = (1, 0)
+  private static let headSize = 9
+  private static let mostHeadBytes = 12
+  /// More than any row of several entries has.
+  package static let mostBytes = 1 << 14
+
+  /// By how much the number of the row, and its sequence, are greater than those of an entry.
+  typealias Head = (numberBack: UInt64, sequenceBack: UInt64)
+
+  /// Calls `body` with the head and the items of each entry of a row. No sequence is greater than that of the row.
+  static func forEach(
+    _ row: UnsafeRawBufferPointer, _ replica: ReplicaNumber, _ sequence: Int64,
+    _ body: (Head, UnsafeRawBufferPointer) throws(WireError) -> Void
+  ) throws(WireError) {
+    guard let first = row.first, first == mark || first == formerMark else { return try body((0, 0), row) }
+    var reader = ByteReader(row)
+    if first == mark {
+      _ = try reader.take(1)
+      guard try reader.fixed() == sum(row, replica, sequence) else {
+        throw WireError(.malformed, "a row of the change log does not match its checksum")
+      }
     }
-    return writer.bytes
-  }
-
-  /// A pack of entries of one replica.
-  init?(packing parts: [LogEntry]) {
-    guard var pack = parts.last, let number = parts.map(\.number).max(), let last = parts.map(\.rawSequence).max()
-    else { return nil }
-    if parts.count > 1 {
-      (pack.number, pack.rawSequence) = (number, last)
-      pack.items = Self.pack(parts, in: pack)
+    while reader.remaining > 0 {
+      if first == formerMark, try reader.varint() != UInt64(formerMark) {
+        throw WireError(.malformed, "a row of the change log")
+      }
+      let head = (try reader.varint(), try reader.varint())
+      let count = try reader.count(ofElementsWithAtLeast: 1, "bytes of an entry")
+      let items = try reader.take(count)
+      guard let kind = items.first, kind > mark, sequence >= 0, head.1 <= UInt64(sequence) else {
+        throw WireError(.malformed, "a row of the change log")
+      }
+      try body(head, items)
     }
-    self = pack
-  }
-}
-
-/// A row of the change log from which entries are taken.
-struct OpenLogRow {
-  let row: LogEntry
-  private var parts: [LogEntry]
-
-  init(_ row: LogEntry) { (self.row, parts) = (row, row.parts) }
-
-  /// Takes out the entry that lists these items and nothing else.
-  /// - Returns: whether there was one.
-  mutating func remove(_ entry: LogTail.Needless) -> Bool {
-    let place = parts.firstIndex { $0.isOf(entry.sequence) && $0.items == entry.items }
-    guard let place, row.replica == entry.replica else { return false }
-    parts.remove(at: place)
-    return true
   }
 
-  /// The items of what is left; nil if nothing is.
-  var items: [UInt8]? { parts.isEmpty ? nil : LogEntry.pack(parts, in: row) }
-}
-
-/// The head of each entry in a pack, before its items.
-struct PackHead {
-  /// By how much the number of the row, and its sequence, are greater than those of the entry.
-  var numberBack: UInt64
-  var sequenceBack: UInt64
-  var byteCount: Int
-
-  /// Reads the head of an entry, which must have items.
-  init(_ reader: inout ByteReader) throws(WireError) {
-    guard try reader.varint() == UInt64(LogEntry.packMark) else {
-      throw WireError(.malformed, "a pack of the change log")
-    }
-    (numberBack, sequenceBack) = (try reader.varint(), try reader.varint())
-    byteCount = try reader.count(ofElementsWithAtLeast: 1, "bytes of an entry")
-    guard byteCount > 0 else { throw WireError(.malformed, "a pack of the change log") }
-  }
-
-  static func write(_ numberBack: UInt64, _ sequenceBack: UInt64, _ byteCount: Int, to writer: inout ByteWriter) {
-    writer.varint(UInt64(LogEntry.packMark))
-    writer.varint(numberBack)
-    writer.varint(sequenceBack)
-    writer.varint(byteCount)
+  private static func sum(_ row: UnsafeRawBufferPointer, _ replica: ReplicaNumber, _ sequence: Int64) -> UInt64 {
+    var hash = SipHash13()
+    hash.combine(word: UInt64(bitPattern: Int64(replica.rawValue)))
+    hash.combine(word: UInt64(bitPattern: sequence))
+    hash.combine(bytes: UnsafeRawBufferPointer(rebasing: row[min(headSize, row.count)...]))
+    return hash.finalized()
   }
 }
 
 extension StateReader {
-  /// Calls `body` with each entry of the change log, in the order in which they came.
-  package func forEachLogEntry(_ body: (LogEntry) throws -> Void) throws {
+  /// Calls `body` with each entry of the change log, in the order in which they came as far as that is kept.
+  /// - Throws: `StoreError.corrupt` for a row that cannot be read, unless `unreadable` takes it.
+  package func forEachLogEntry(
+    unreadable: ((StoreError) throws -> Void)? = nil, _ body: (LogEntry) throws -> Void
+  ) throws {
     // Not by the index, which has another order.
-    let query = try SQLStatement(connection, "SELECT n, replica, sequence, items FROM tally_log WHERE +zone = 0")
-    while try query.step() { for entry in LogEntry(query).parts { try body(entry) } }
+    let query = try SQLStatement(connection, "SELECT \(LogRow.columns) FROM tally_log WHERE +zone = 0")
+    while try query.step() {
+      let entries: [LogEntry]
+      do {
+        entries = try LogRow(query).entries()
+      } catch let error as StoreError {
+        guard let unreadable else { throw error }
+        try unreadable(error)
+        continue
+      }
+      for entry in entries { try body(entry) }
+    }
     for entry in try tail().entries { try body(LogEntry(entry)) }
   }
 
-  /// Whether the change log has rows of a zone that there is not: the disk has changed them, and nobody finds them.
+  /// Whether the change log has rows of a zone that there is not: the disk has changed them, and no look-up finds them.
   func logHasOtherZones() throws -> Bool {
     let query = try connection.statement(
       "SELECT EXISTS (SELECT 1 FROM tally_log WHERE zone > 0) OR EXISTS (SELECT 1 FROM tally_log WHERE zone < 0)")
@@ -158,25 +172,69 @@ extension StateReader {
     return try query.step() && query.int(0) != 0
   }
 
-  /// The entries of one transaction.
-  package func logEntries(of dot: Dot) throws -> [LogEntry] {
-    guard let number = catalog.replicaNumbers[dot.replica] else { return [] }
-    let query = try connection.statement(
-      """
-      SELECT n, replica, sequence, items FROM tally_log WHERE zone = 0 AND replica = ?1 AND sequence >= ?2
-        AND (sequence = ?2 OR length(items) <= ?3 AND substr(items, 1, 1) = x'00')
-      """)
-    defer { query.reset() }
-    query.bind(1, number)
-    query.bind(2, Int64(dot.sequence))
-    query.bind(3, LogEntry.mostPackBytes)
-    var entries: [LogEntry] = []
-    while try query.step() {
-      for entry in LogEntry(query).parts where try entry.sequence == dot.sequence { entries.append(entry) }
+  /// The dots of a record under which, or under later ones of their replicas, the change log must list it.
+  ///
+  /// All of them, but in a file of format 5 that was opened to read: there it lacks what deletes and lives had seen.
+  package func listedDots(_ state: RecordState) throws -> Set<Dot> {
+    let marks =
+      state.deletes.map { ($0.stamp.dot, $0.context) } + (state.life.map { [($0.stamp.dot, $0.context)] } ?? [])
+    guard !marks.isEmpty, try connection.integer("PRAGMA user_version") ?? 0 < Format.logVersion else {
+      return state.dots
     }
-    for entry in try tail().entries where entry.replica == number && entry.sequence == dot.sequence {
-      entries.append(LogEntry(entry))
+    return state.dots.filter { dot in !marks.contains { $0.0 == dot || $0.1.covers(dot) } }
+  }
+}
+
+/// The items that the change log lists, each under the latest transaction of each replica that has changed it.
+///
+/// Memory: 16 bytes for each item and replica, and a half more while it is made.
+struct ListedItems {
+  private var places: [(hash: UInt64, sequence: UInt64)] = []
+  private var isSorted = true
+
+  /// Whether it lists nothing.
+  var isEmpty: Bool { places.isEmpty }
+
+  mutating func add(_ replica: ReplicaID, _ sequence: UInt64, _ address: String) {
+    places.append((Self.hash(replica, address), sequence))
+    isSorted = false
+    if places.count & (places.count - 1) == 0 { sort() }
+  }
+
+  /// Leaves of each item and replica the latest transaction. `lists` requires it.
+  mutating func sort() {
+    guard !isSorted else { return }
+    places.sort { ($0.hash, $1.sequence) < ($1.hash, $0.sequence) }
+    var end = 0
+    for place in places where end == 0 || places[end - 1].hash != place.hash {
+      places[end] = place
+      end += 1
     }
-    return entries
+    places.removeSubrange(end...)
+    isSorted = true
+  }
+
+  /// Whether the log finds an item for each peer that lacks a transaction.
+  func lists(_ dot: Dot, _ address: String) -> Bool {
+    let hash = Self.hash(dot.replica, address)
+    var (low, high) = (0, places.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if places[middle].hash < hash { low = middle + 1 } else { high = middle }
+    }
+    return low < places.count && places[low].hash == hash && places[low].sequence >= dot.sequence
+  }
+
+  private static func hash(_ replica: ReplicaID, _ address: String) -> UInt64 {
+    var hash = SipHash()
+    hash.combine(word: replica.high)
+    hash.combine(word: replica.low)
+    hash.combine(text: address)
+    return hash.finalized()
+  }
+
+  /// The address of a record, or of a link with its second end.
+  static func address(_ kind: KindNumber, _ name: AnyRecordName, _ target: AnyRecordName? = nil) -> String {
+    "\(kind) \(name.text)\(target.map { "\n" + $0.text } ?? "")"
   }
 }

@@ -17,13 +17,6 @@ package struct LogTail: Sendable {
     package var items: [UInt8]
   }
 
-  /// An entry in the table of the log that lists one record, of which its transaction has left nothing.
-  struct Needless: Hashable, Sendable {
-    var replica: ReplicaNumber
-    var sequence: UInt64
-    var items: [UInt8]
-  }
-
   /// An entry of the vector.
   struct Raised: Equatable, Sendable {
     var replica: ReplicaNumber
@@ -34,13 +27,10 @@ package struct LogTail: Sendable {
   package private(set) var entries: [Entry] = []
   /// By replica.
   private(set) var vector: [Raised] = []
-  /// Entries of the table that join those that wait to be dropped (`NeedlessEntries`) when this moves there.
-  private(set) var needless: [Needless] = []
   /// Whether the disk has changed it: then nothing of it is known.
   private(set) var isDamaged = false
-  /// The bytes of `entries` and of `needless`.
+  /// The bytes of `entries`.
   private var encoded: [UInt8] = []
-  private var encodedNeedless: [UInt8] = []
   /// Whether it is not what was last read or written.
   var isChanged = false
 
@@ -52,20 +42,13 @@ package struct LogTail: Sendable {
 
   init() {}
 
-  var isEmpty: Bool { entries.isEmpty && vector.isEmpty && needless.isEmpty && !isDamaged }
+  var isEmpty: Bool { entries.isEmpty && vector.isEmpty && !isDamaged }
 
   // MARK: Changing
 
   /// Whether there is room for items of so many bytes.
   func hasRoom(for count: Int) -> Bool {
-    encoded.count + encodedNeedless.count + count + Self.mostBytesOfHead <= Self.mostBytes
-  }
-
-  /// Notes an entry that is to be dropped from the table.
-  mutating func noteNeedless(_ entry: Needless) {
-    isChanged = true
-    needless.append(entry)
-    Self.encode(entry.replica, entry.sequence, entry.items, to: &encodedNeedless)
+    encoded.count + count + Self.mostBytesOfHead <= Self.mostBytes
   }
 
   mutating func append(_ number: Int, _ replica: ReplicaNumber, _ sequence: UInt64, _ items: [UInt8]) {
@@ -75,14 +58,30 @@ package struct LogTail: Sendable {
     isChanged = true
   }
 
-  /// Takes an entry away that lists these items and nothing else.
-  /// - Returns: whether there was one.
-  mutating func remove(_ replica: ReplicaNumber, _ sequence: UInt64, _ items: [UInt8]) -> Bool {
-    let found = entries.lastIndex { $0.sequence == sequence && $0.replica == replica && $0.items == items }
-    guard let found else { return false }
-    entries.remove(at: found)
+  /// Whether half of what it can hold has room.
+  var isHalfEmpty: Bool { 2 * encoded.count <= Self.mostBytes }
+
+  /// Drops entries of which there is a later one of the same replica and the same items.
+  mutating func dropOutdated() {
+    var latest: [Items: UInt64] = [:]
+    for entry in entries {
+      let items = Items(replica: entry.replica, bytes: entry.items)
+      latest[items] = max(latest[items] ?? 0, entry.sequence)
+    }
+    guard latest.count < entries.count else { return }
+    entries.removeAll { entry in
+      let items = Items(replica: entry.replica, bytes: entry.items)
+      guard latest[items] == entry.sequence else { return true }
+      // Of equal ones the first stays.
+      latest[items] = .max
+      return false
+    }
     encodeAnew()
-    return true
+  }
+
+  private struct Items: Hashable {
+    var replica: ReplicaNumber
+    var bytes: [UInt8]
   }
 
   /// Raises an entry of the vector, or sets it for the first time.
@@ -94,7 +93,7 @@ package struct LogTail: Sendable {
   }
 
   /// The replicas that it names.
-  var replicas: Set<ReplicaNumber> { Set(vector.map(\.replica) + entries.map(\.replica) + needless.map(\.replica)) }
+  var replicas: Set<ReplicaNumber> { Set(vector.map(\.replica) + entries.map(\.replica)) }
 
   /// Whether it has an entry of the vector for this replica.
   func raises(_ replica: ReplicaNumber) -> Bool { vector.contains { $0.replica == replica } }
@@ -106,8 +105,8 @@ package struct LogTail: Sendable {
   }
 
   mutating func forgetEntries() {
-    isChanged = isChanged || !entries.isEmpty || !needless.isEmpty
-    (entries, encoded, needless, encodedNeedless) = ([], [], [], [])
+    isChanged = isChanged || !entries.isEmpty
+    (entries, encoded) = ([], [])
   }
 
   /// Gives the entries other numbers, from this one on.
@@ -176,15 +175,15 @@ package struct LogTail: Sendable {
     guard !isEmpty else { return nil }
     var writer = ByteWriter()
     writer.bytes.reserveCapacity(
-      Self.mostBytesOfHead * (2 + vector.count) + encodedNeedless.count + encoded.count)
+      Self.mostBytesOfHead * (2 + vector.count) + encoded.count)
     writer.fixed(0)
     writer.varint(vector.count)
     for entry in vector {
       writer.varint(entry.replica.rawValue)
       writer.varint(entry.sequence)
     }
-    writer.varint(needless.count)
-    writer.bytes += encodedNeedless
+    // Format 5 had entries here that were to be dropped from the table.
+    writer.varint(0)
     writer.bytes += encoded
     let sum = Self.sum(writer.bytes[Self.sumSize...]).bigEndian
     writer.bytes.withUnsafeMutableBytes { $0.storeBytes(of: sum, as: UInt64.self) }
@@ -218,9 +217,8 @@ package struct LogTail: Sendable {
       let replica = try Self.replica(&reader)
       raise(replica, to: try Self.sequence(&reader))
     }
-    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 3, "needless entries")) {
-      let (replica, sequence, items) = try Self.listed(&reader)
-      noteNeedless(Needless(replica: replica, sequence: sequence, items: items))
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 3, "entries to drop")) {
+      _ = try Self.listed(&reader)
     }
     encoded = Array(bytes[reader.offset...])
     while reader.remaining > 0 {
@@ -270,7 +268,6 @@ package struct LogTail: Sendable {
 
 extension LogTail: Equatable {
   package static func == (one: LogTail, other: LogTail) -> Bool {
-    one.entries == other.entries && one.vector == other.vector && one.needless == other.needless
-      && one.isDamaged == other.isDamaged
+    one.entries == other.entries && one.vector == other.vector && one.isDamaged == other.isDamaged
   }
 }

@@ -31,9 +31,8 @@ struct StampedEdit {
   private var new: CellHashers
   /// The amount to add to the fingerprint.
   private(set) var difference = Fingerprint()
-  /// The transactions of the stamps that were there before: the first, and others.
-  private var overwritten: Dot?
-  private var others: [Dot] = []
+  /// Whether a stamp that was there before has gone.
+  private var hasOverwritten = false
 
   /// The hash is that of the record's name.
   init(_ state: StampedState, _ hash: UInt64) {
@@ -47,29 +46,20 @@ struct StampedEdit {
     difference += new[stamp].field(column.hash, value)
     guard let old else { return }
     difference -= gone[old].field(column.hash, oldValue)
-    if overwritten == nil { overwritten = old.dot } else if overwritten != old.dot { others.append(old.dot) }
+    hasOverwritten = true
   }
 
   /// Leaves a register as it is, over an earlier stamp that has come.
   mutating func keep(_ stamp: Stamp, over loser: Stamp) { state.keep(stamp, over: loser) }
 
   /// Whether the state differs from the one before.
-  var changesState: Bool { overwritten != nil || difference != Fingerprint() || touches != state.supersededTouches }
+  var changesState: Bool { hasOverwritten || difference != Fingerprint() || touches != state.supersededTouches }
 
   /// Ends the edit: gives the state its checksum.
   mutating func end() {
     let now = state.supersededTouches
     if touches != now { difference += .touches(now, replacing: touches, name: hash) }
     state.add(difference)
-  }
-
-  /// Calls `body` with each transaction of which the record has nothing any more.
-  func forEachReplaced(_ body: (Dot) throws -> Void) rethrows {
-    if let overwritten, !state.has(overwritten) { try body(overwritten) }
-    guard !others.isEmpty || !touches.isEmpty else { return }
-    for dot in Set(others).union(touches.entries).sorted() where dot != overwritten && !state.has(dot) {
-      try body(dot)
-    }
   }
 
   /// Leaves its memory to the next one.

@@ -81,11 +81,6 @@ struct StampedState {
     return impliesOthers && !isDefault ? existence : nil
   }
 
-  /// Whether the state has a stamp or a touch of a transaction.
-  func has(_ dot: Dot) -> Bool {
-    existence.dot == dot || listed.contains { $0.stamp.dot == dot } || supersededTouches[dot.replica] == dot.sequence
-  }
-
   /// The transactions of which the state has a stamp or a touch, each once.
   var dots: [Dot] {
     var dots = [existence.dot]
@@ -189,18 +184,5 @@ extension StateReader {
     case .uniform(let uniform): try stamp(clock).map { StampedState(inserted: $0, uniform, spare) }
     case .extra(let place): try extra(place.number) { try StampedState($0, self, spare) }
     }
-  }
-
-  /// Whether the change log must list a record under the dot of a transaction. Where stamps alone say so, nothing else
-  /// is read.
-  func isListed(_ name: AnyRecordName, _ kind: RecordKind, under dot: Dot) throws -> Bool {
-    if kind.isKnown {
-      let query = try connection.statement(kind.clockByName)
-      query.bind(1, name.text)
-      defer { query.reset() }
-      if try query.step(), let stamped = try stampedState(try query.clock(0)) { return stamped.has(dot) }
-    }
-    guard let state = try record(name, kind)?.state else { return false }
-    return state.isListed(under: dot) && state.dots.contains(dot)
   }
 }

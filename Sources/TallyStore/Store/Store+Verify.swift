@@ -66,8 +66,7 @@ private final class Verifier {
   private var visibility: Visibility<SnapshotFacts>
   private let vector: StateVector
   private var sum = Fingerprint()
-  /// Hashes of all that the log lists: a dot with the address of an item.
-  private var logged = HashList()
+  private var logged = ListedItems()
   /// Sums of hashes, which tell whether the same waits are listed as there must be.
   private var (neededWaits, listedWaits): (UInt64, UInt64) = (0, 0)
   private static let renewal = 2_000
@@ -165,28 +164,14 @@ private final class Verifier {
   private func readLog() throws {
     defer { logged.sort() }
     if try reader.logHasOtherZones() { problem("the change log has rows of a zone that there is not") }
-    try reader.forEachLogEntry { entry in
+    try reader.forEachLogEntry(unreadable: { error in try self.reporting("the change log") { throw error } }) { entry in
       guard let replica = catalog.replicas[entry.replica] else { return problem("the log names an unknown replica") }
       try reporting("the change log") {
-        let dot = Dot(replica: replica, sequence: try entry.sequence)
         try ChangeLog.decode(entry.items, catalog) { kind, name, target in
-          logged.append(Self.hash(dot, "\(kind) \(name.text)\(target.map { "\n" + $0.text } ?? "")"))
+          logged.add(replica, entry.sequence, ListedItems.address(kind, name, target))
         }
       }
     }
-  }
-
-  private static func hash(_ dot: Dot, _ address: String) -> UInt64 {
-    var hash = SipHash()
-    hash.combine(word: dot.replica.high)
-    hash.combine(word: dot.replica.low)
-    hash.combine(word: dot.sequence)
-    hash.combine(text: address)
-    return hash.finalized()
-  }
-
-  private func isLogged(_ dot: Dot, _ address: String) -> Bool {
-    logged.contains(Self.hash(dot, address))
   }
 
   private func readWaits() throws {
@@ -198,7 +183,7 @@ private final class Verifier {
 
   private func checkOrphans() throws {
     // A row that a connection without our triggers removed leaves only its place in the log.
-    try reader.forEachLogEntry { entry in
+    try reader.forEachLogEntry(unreadable: { _ in }) { entry in
       let items = entry.items
       // What a damaged row lists may be there or not; `readLog` has said that it is damaged.
       guard (try? ChangeLog.decode(items, catalog) { _, _, _ in }) != nil else { return }
@@ -243,7 +228,7 @@ private final class Verifier {
   private func check(_ dots: Set<Dot>, listed: Set<Dot>, _ address: String, _ label: String) {
     for dot in dots {
       if !vector.covers(dot) { problem("\(label) has a cell of \(dot), which the vector does not cover") }
-      if listed.contains(dot), !isLogged(dot, address) {
+      if listed.contains(dot), !logged.lists(dot, address) {
         problem("\(label) has a cell of \(dot), which the log does not list")
       }
     }
@@ -259,7 +244,8 @@ private final class Verifier {
     count()
     if stored.state.isEmpty { return problem("\(name) has no state") }
     let dots = stored.state.dots
-    check(dots, listed: stored.state.listedDots, "\(kind.number) \(name.text)", name.text)
+    check(
+      dots, listed: try reader.listedDots(stored.state), ListedItems.address(kind.number, name), name.text)
     let part = stored.state.fingerprint(name: SipHash13.hash(name.text)) { catalog.hash(of: $0) }
     sum += part
     if StateSum(part) != stored.sum { problem("\(name): what is stored does not match its checksum") }
@@ -315,7 +301,7 @@ private final class Verifier {
     let label = "\(key.source).\(kind.relationship) of \(key.target)"
     if stored.element.tags.isEmpty { return problem("\(label) has no state") }
     let dots = stored.element.dots
-    check(dots, listed: dots, "\(kind.number) \(key.text)", label)
+    check(dots, listed: dots, ListedItems.address(kind.number, key.source, key.target), label)
     let hashes = linkHashes(key, kind)
     let part = stored.element.fingerprint(link: hashes.link, target: hashes.target)
     sum += part

@@ -185,7 +185,7 @@ public final class Store: Sendable {
             try SchemaMigration(transaction, gone: gone, willChange: willChange).migrate(to: schema)
             if !isNew, !session.isShapeKnown { try TableShape.check(connection, transaction.catalog) }
             if !isNew || isEmpty { session.isSchemaChecked = true }
-            if let missing, missing.hasLists { try transaction.listAnew() }
+            if missing?.hasLists == true || isOlder { try transaction.listAnew() }
             if let file, options.detectsCopies {
               try transaction.checkIncarnation(Incarnation(besides: file, options.files))
             }

@@ -1,12 +1,11 @@
 import TallyCRDT
 import TallyWire
 
-/// The entries that one transaction adds to `tally_log`: for each dot the records and links with a cell of that dot,
-/// except those that a record's deletes find as well (`RecordState.isListed`).
+/// The entries that one transaction adds to `tally_log`: for each dot the records and links with a cell of that dot.
 ///
 /// The log finds what a delta must hold. It may list more than that: an entry whose cells have been superseded since
-/// costs one look-up and nothing else, because the cells themselves say which dot they have. So a row goes only where
-/// that is cheap: with the edit or the delete that supersedes all it lists, or in `LogPruning`.
+/// costs one look-up and nothing else, because the cells themselves say which dot they have. What it must list, and when
+/// an entry goes, `LogSweep` says.
 package struct ChangeLog {
   private var entries: [Dot: ByteWriter] = [:]
   /// Some that are in `entries` no more, or not yet: most notes of a transaction are of few dots, which take turns.
@@ -41,31 +40,6 @@ package struct ChangeLog {
     items.key(target)
   }
 
-  /// The items of an entry that lists one record.
-  static func items(_ kind: KindNumber, _ key: RecordKey) -> [UInt8] {
-    var items = ByteWriter()
-    write(kind, key, to: &items)
-    return items.bytes
-  }
-
-  /// Deletes the row of a transaction that lists these items and nothing else.
-  /// - Returns: whether there was one.
-  static func drop(
-    _ replica: ReplicaNumber, _ sequence: UInt64, _ items: [UInt8], _ connection: Connection
-  ) throws -> Bool {
-    let delete = try connection.statement(
-      """
-      DELETE FROM tally_log WHERE zone = 0 AND replica = ?1 AND sequence = ?2 AND length(items) = ?3 AND items = ?4
-      """)
-    delete.bind(1, replica)
-    delete.bind(2, Int64(sequence))
-    // A row of many items is not read to be compared.
-    delete.bind(3, items.count)
-    delete.bind(4, items)
-    try delete.run()
-    return connection.changes > 0
-  }
-
   /// Where the items of a dot are among the recent ones, to which they move.
   private mutating func place(of dot: Dot) -> Int {
     for place in recent.indices where recent[place].dot == dot { return place }
@@ -91,18 +65,12 @@ package struct ChangeLog {
   /// Whether the notes should be written before there are more of them.
   var isFull: Bool { byteCount > Self.limit }
 
-  /// By how much the log has grown.
-  struct Growth {
-    var rows = 0
-    var bytes = 0
-  }
-
-  /// Writes the notes, and adds to `growth` what this took in the table.
-  mutating func flush(_ session: WritingSession, to growth: inout Growth) throws {
+  /// Writes the notes, and adds to `growth` the bytes that this took in the table.
+  mutating func flush(_ session: WritingSession, to growth: inout Int) throws {
     let entries = takeAll()
     guard !entries.isEmpty else { return }
     let isLittle = entries.reduce(0) { $0 + $1.items.bytes.count } <= LogTail.mostBytesOfOne
-    if !isLittle { try session.flushEntries(to: &growth, dropping: true) }
+    if !isLittle { try session.flushEntries(to: &growth) }
     for (dot, writer) in entries {
       if isLittle {
         try session.list(writer.bytes, dot, to: &growth)
@@ -135,9 +103,23 @@ package struct ChangeLog {
     return items
   }
 
+  /// Where the items of one entry are.
+  static func ranges(of items: [UInt8], _ catalog: Catalog) throws -> [Range<Int>] {
+    try items.withUnsafeBytes { raw in
+      var (reader, ranges) = (ByteReader(raw), [Range<Int>]())
+      var last: (kind: KindNumber, isLink: Bool)?
+      while reader.remaining > 0 {
+        let start = reader.offset
+        try skipItem(&reader, catalog, &last)
+        ranges.append(start..<reader.offset)
+      }
+      return ranges
+    }
+  }
+
   /// Goes to the next item without reading this one. `last` is what is known of the kind of the item before: most items
   /// of a row are of one kind.
-  static func skipItem(
+  private static func skipItem(
     _ reader: inout ByteReader, _ catalog: Catalog, _ last: inout (kind: KindNumber, isLink: Bool)?
   ) throws(StoreError) {
     do throws(WireError) {

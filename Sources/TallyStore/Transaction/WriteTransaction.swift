@@ -35,14 +35,9 @@ final class WriteTransaction {
   /// The vector that a delta brings the store to.
   private(set) var incoming = StateVector()
   @exclusivity(unchecked) private var log = ChangeLog()
-  private var logged = ChangeLog.Growth()
-  private var drops = 0
-  /// Transactions of which a row lists more than the record that a delete has taken.
-  private var missed = Set<Dot>()
-  private var lastMissed: Dot?
+  /// By how many bytes the table of the change log has grown.
+  private var logged = 0
   private var runsTriggers: Bool?
-  /// Whether rows of the change log may find nothing any more, and are still there.
-  private var outdates = false
   private var isCapturing = false
   /// Whether triggers of the app's have written while the store wrote.
   private(set) var hasEcho = false
@@ -142,12 +137,7 @@ final class WriteTransaction {
   ) throws {
     if kind.isKnown { writer.touches?.note(name) }
     view.watch.note(name)
-    if let old, old.deletes != new.deletes || old.life?.stamp != new.life?.stamp {
-      try relist(name, kind, from: old, to: new, dots: dots)
-    } else {
-      if old != nil { outdates = true }
-      for dot in dots where new.isListed(under: dot) { log.note(dot, kind: kind.number, name) }
-    }
+    for dot in dots { log.note(dot, kind: kind.number, name) }
     session.buffer?.note(name, kind, whole: new)
     session.noteOtherChange(RecordKey(name), kind)
     standing.fingerprint += fingerprint ?? catalog.fingerprint(name, kind, from: old, to: new)
@@ -186,7 +176,6 @@ final class WriteTransaction {
     if isBuffered {
       try session.buffer?.note(key, kind, added: RecordState(fields: cells.sorted { $0.field < $1.field }))
     }
-    try edit.forEachReplaced { try drop($0, key, kind) }
     if kind.isKnown { try writer.touches?.note(key, kind) }
     try view.watch.note(key, kind)
     for dot in dots { log.note(dot, kind: kind.number, key) }
@@ -196,61 +185,16 @@ final class WriteTransaction {
   }
 
   /// Says that a record that was seen has got its first delete, which has seen all of it and changes nothing for any
-  /// other record. The transactions that it was listed under are `replaced`. `difference` is added to the fingerprint.
-  func deleted(
-    _ key: RecordKey, _ kind: RecordKind, _ delete: Delete, replaced: [Dot], _ difference: Fingerprint
-  ) throws {
+  /// other record. `difference` is added to the fingerprint.
+  func deleted(_ key: RecordKey, _ kind: RecordKind, _ delete: Delete, _ difference: Fingerprint) throws {
     if isBuffered { try session.buffer?.note(key, kind, added: RecordState(delete: delete)) }
     session.noteOtherChange(key, kind)
     log.note(delete.stamp.dot, kind: kind.number, key)
-    for dot in replaced { try drop(dot, deleted: key, kind) }
-    // Rows that list other records as well are left to the pruning.
-    if !missed.isEmpty { outdates = true }
     try writer.touches?.note(key, kind)
     try view.watch.note(key, kind)
     standing.fingerprint += difference
     view.changeVisibility()
     try flushIfFull()
-  }
-
-  /// Lists a record whose deletes have changed, of `dots` and of what no delete finds any more: a delete may give way
-  /// to one that has seen less, where copies of a store write under one id. What a delete finds now is forgotten.
-  private func relist(
-    _ name: AnyRecordName, _ kind: RecordKind, from old: RecordState, to new: RecordState, dots: some Sequence<Dot>
-  ) throws {
-    if let (insert, delete) = Self.onlyDelete(of: old, in: new) {
-      log.note(delete, kind: kind.number, name)
-      try drop(insert, deleted: RecordKey(name), kind)
-    } else {
-      let (before, after) = (old.listedDots, new.listedDots)
-      for dot in after.subtracting(before).union(after.intersection(dots)).sorted() {
-        log.note(dot, kind: kind.number, name)
-      }
-      for dot in before.subtracting(after).sorted() { try drop(dot, deleted: RecordKey(name), kind) }
-    }
-    // Rows that list other records as well are left to the pruning.
-    if !missed.isEmpty { outdates = true }
-  }
-
-  /// The insert and the delete of a record of which nothing else is known, as of most that are deleted. Nothing has to
-  /// be gathered for it.
-  private static func onlyDelete(of old: RecordState, in new: RecordState) -> (insert: Dot, delete: Dot)? {
-    guard let insert = old.uniformStamp?.dot, new.deletes.count == 1, let delete = new.deletes.first,
-      delete.stamp.dot != insert, delete.context.covers(insert)
-    else { return nil }
-    var rest = new
-    rest.deletes = []
-    return rest == old ? (insert, delete.stamp.dot) : nil
-  }
-
-  private func drop(_ dot: Dot, deleted key: RecordKey, _ kind: RecordKind) throws {
-    guard dot != lastMissed, !missed.contains(dot) else { return }
-    let (number, items) = (try session.numbers.number(of: dot.replica), ChangeLog.items(kind.number, key))
-    guard !session.tail.remove(number, dot.sequence, items),
-      try !ChangeLog.drop(number, dot.sequence, items, connection)
-    else { return }
-    missed.insert(dot)
-    lastMissed = dot
   }
 
   /// Whether triggers of the app's may run when the store writes rows. Looked up once.
@@ -261,26 +205,12 @@ final class WriteTransaction {
     return known
   }
 
-  /// Forgets that a transaction wrote to a record, if it wrote to nothing else. Of a transaction that changes many
-  /// records at once most are of others that did, so there it is left to the pruning.
-  private func drop(_ dot: Dot, _ key: RecordKey, _ kind: RecordKind) throws {
-    guard drops < Self.mostDrops else {
-      outdates = true
-      return
-    }
-    drops += 1
-    try session.unlist(ChangeLog.items(kind.number, key), dot, growth: &logged)
-  }
-
-  private static let mostDrops = 8
-
   /// Says that a link's state has changed and has tags or removals of `dots`. `fingerprint` is what the change adds to
   /// the fingerprint, if that is known.
   func changed(
     _ key: LinkKey, _ kind: LinkKind, from old: ORSetElement, to new: ORSetElement, dots: some Sequence<Dot>,
     fingerprint: Fingerprint? = nil
   ) throws {
-    if !old.tags.isEmpty { outdates = true }
     if kind.isKnown { writer.touches?.note(key, kind) }
     for dot in dots { log.note(dot, kind: kind.number, key) }
     session.buffer?.note(key, kind, whole: new)
@@ -298,14 +228,14 @@ final class WriteTransaction {
   /// Lists a record in the change log, for a log that is rebuilt.
   func list(_ name: AnyRecordName, _ kind: RecordKind, _ dots: Set<Dot>) throws {
     session.giveUpChanges()
-    for dot in dots.sorted() { log.note(dot, kind: kind.number, name) }
+    for dot in dots.latest { log.note(dot, kind: kind.number, name) }
     try flushIfFull()
   }
 
   /// Lists a link in the change log, for a log that is rebuilt.
   func list(_ key: LinkKey, _ kind: LinkKind, _ dots: Set<Dot>) throws {
     session.giveUpChanges()
-    for dot in dots.sorted() { log.note(dot, kind: kind.number, key) }
+    for dot in dots.latest { log.note(dot, kind: kind.number, key) }
     try flushIfFull()
   }
 
@@ -318,8 +248,14 @@ final class WriteTransaction {
   /// Moves the newest entries of the vector and of the change log into their tables.
   func flushTail() throws { try session.flushTail(to: &logged) }
 
-  /// Moves the newest entries of the change log into their table, and drops those that are needless there.
-  func flushEntries() throws { try session.flushEntries(to: &logged, dropping: true) }
+  /// Moves them there, and sweeps the whole change log.
+  func sweepLog() throws {
+    try flushTail()
+    try session.sweep.finish(reader)
+  }
+
+  /// Moves the newest entries of the change log into their table.
+  func flushEntries() throws { try session.flushEntries(to: &logged) }
 
   private func flushIfFull() throws {
     if log.isFull { try log.flush(session, to: &logged) }
@@ -412,7 +348,7 @@ final class WriteTransaction {
     // Open blobs keep SQLite from savepoints and from changing tables.
     writer.closeRows()
     writer.onRowWritten = nil
-    try session.end(self, logged: logged, outdates: outdates)
+    try session.end(self, logged: logged)
   }
 
   /// Settles what a delta has brought, before the end: what is noted of it depends on what shows then.
@@ -460,6 +396,13 @@ final class WriteTransaction {
   }
 }
 
+extension Set<Dot> {
+  /// The latest of each replica, ascending: the change log needs no others.
+  fileprivate var latest: [Dot] {
+    reduce(into: StateVector()) { $0.include($1) }.entries.sorted()
+  }
+}
+
 #if PlantedFaults
   extension WriteTransaction {
     /// Whether the number of the transaction counts as free: because it has only deleted.
@@ -468,7 +411,8 @@ final class WriteTransaction {
       try log.flush(session, to: &logged)
       try session.putZone(standing)
       var isOnlyDeletes = true
-      for entry in try reader.logEntries(of: dot) {
+      try reader.forEachLogEntry { entry in
+        guard entry.sequence == dot.sequence, catalog.replicas[entry.replica] == dot.replica else { return }
         try ChangeLog.decode(entry.items, catalog) { kind, name, target in
           guard target == nil, let kind = catalog.records[kind], let stored = try reader.record(name, kind) else {
             isOnlyDeletes = false

@@ -3,31 +3,25 @@ import TallyWire
 
 // The newest entries of the vector and of the change log stand in the row of the fingerprint: see `LogTail`.
 extension WritingSession {
-  /// Lists items under a dot.
-  func list(_ items: [UInt8], _ dot: Dot, to growth: inout ChangeLog.Growth) throws {
+  /// Lists items under a dot. `growth` is raised by the bytes that this takes in the table of the log.
+  func list(_ items: [UInt8], _ dot: Dot, to growth: inout Int) throws {
     let replica = try numbers.number(of: dot.replica)
-    if !tail.hasRoom(for: items.count) { try flushEntries(to: &growth) }
+    if !tail.hasRoom(for: items.count) {
+      // What is changed again and again need not go to the table.
+      tail.dropOutdated()
+      if !tail.isHalfEmpty { try flushEntries(to: &growth) }
+    }
     let last = try tail.entries.last?.number ?? lastLogNumber()
+<<<<<<< HEAD
     // Beside an entry of the vector a loss of both shows.
+=======
+    // Beside an entry of the vector no reader can miss that the disk has lost both.
+>>>>>>> f2dcd60e (In the change log an item stands under the latest transaction of each replica)
     guard last < Self.mostLogNumber, !tail.vector.isEmpty else {
-      // What waits to be dropped there may be listed again by this.
-      try flushEntries(to: &growth, dropping: true)
-      return try insert(nil, replica, dot.sequence, items, to: &growth)
+      try flushEntries(to: &growth)
+      return try insert(items, dot, to: &growth)
     }
     tail.append(last + 1, replica, dot.sequence, items)
-  }
-
-  /// Notes that these items, which stand alone under a dot, are not needed any more: at once where they are among the
-  /// newest, and otherwise with many others: see `NeedlessEntries`.
-  func unlist(_ items: [UInt8], _ dot: Dot, growth: inout ChangeLog.Growth) throws {
-    let replica = try numbers.number(of: dot.replica)
-    if tail.remove(replica, dot.sequence, items) { return }
-    guard !shared.contains(dot) else {
-      outdates = true
-      return
-    }
-    if !tail.hasRoom(for: items.count) { try flushEntries(to: &growth) }
-    tail.noteNeedless(.init(replica: replica, sequence: dot.sequence, items: items))
   }
 
   /// Raises an entry of the vector.
@@ -37,46 +31,26 @@ extension WritingSession {
     if tail.vector.count > LogTail.mostRaised { try flushVector { $0 != number } }
   }
 
-  /// Moves all of the tail into its tables, and drops what is needless there.
-  func flushTail(to growth: inout ChangeLog.Growth) throws {
-    try flushEntries(to: &growth, dropping: true)
+  /// Moves all of the tail into its tables.
+  func flushTail(to growth: inout Int) throws {
+    try flushEntries(to: &growth)
     try flushVector { _ in true }
   }
 
-  /// Moves the newest entries into the table of the log, a row for each replica. What has become needless there is
-  /// dropped now and then, with `dropping` at once: before rows are written in another way, which may list it again.
-  func flushEntries(to growth: inout ChangeLog.Growth, dropping: Bool = false) throws {
-    var needless = try NeedlessEntries(connection)
-    needless.add(tail.needless)
-    try needless.remove(tail.entries)
-    if needless.isFull || dropping && !needless.isEmpty {
-      try needless.drop(connection) { entry in
-        outdates = true
-        guard let replica = reader.catalog.replicas[entry.replica] else { return }
-        if shared.count >= Self.mostShared { shared.removeAll() }
-        shared.insert(Dot(replica: replica, sequence: entry.sequence))
-      }
-    }
-    try needless.store(connection)
+  /// Moves the newest entries into the table of the log, a row for each replica.
+  func flushEntries(to growth: inout Int) throws {
+    tail.dropOutdated()
     defer { tail.forgetEntries() }
     guard let first = tail.entries.first else { return }
     // What the disk has done to the table must not keep a transaction from committing.
     let last = try lastLogNumber()
-    let isBeyond = last >= Self.mostLogNumber
-    if first.number <= last, !isBeyond { tail.renumber(from: last + 1) }
-    if isBeyond {
-      for entry in tail.entries { try insert(nil, entry.replica, entry.sequence, entry.items, to: &growth) }
-      return
-    }
+    if first.number <= last, last < Self.mostLogNumber { tail.renumber(from: last + 1) }
     let replicas = Dictionary(grouping: tail.entries, by: \.replica)
     for (_, entries) in replicas.sorted(by: { $0.key < $1.key }) {
-      guard let row = LogEntry(packing: entries.map { LogEntry($0) }) else { continue }
-      try insert(row.number, row.replica, row.sequence, row.items, to: &growth)
-      growth.rows += entries.count - 1
+      guard let row = LogRow(entries.map { LogEntry($0) }) else { continue }
+      try insert(row, to: &growth)
     }
   }
-
-  private static let mostShared = 1024
 
   private func flushVector(_ condition: (ReplicaNumber) -> Bool) throws {
     for entry in tail.vector where condition(entry.replica) {
@@ -96,29 +70,29 @@ extension WritingSession {
   /// A number that the disk has made negative was never given.
   private func lastLogNumber() throws -> Int { max(try connection.integer("SELECT max(n) FROM tally_log") ?? 0, 0) }
 
-  private func insert(
-    _ number: Int?, _ replica: ReplicaNumber, _ sequence: UInt64, _ items: [UInt8], to growth: inout ChangeLog.Growth
-  ) throws {
-    let insert = try connection.statement(
-      "INSERT INTO tally_log(n, zone, replica, sequence, items) VALUES(?, 0, ?, ?, ?)")
-    if let number { insert.bind(1, number) } else { insert.bindNull(1) }
-    insert.bind(2, replica)
-    insert.bind(3, Int64(sequence))
-    insert.bind(4, items)
+  private func insert(_ row: LogRow, to growth: inout Int) throws {
+    growth += row.bytes.count
+    guard try lastLogNumber() >= Self.mostLogNumber else { return try row.insert(connection) }
+    let insert = try connection.statement("INSERT INTO tally_log(zone, replica, sequence, items) VALUES(0, ?, ?, ?)")
+    insert.bind(1, row.replica)
+    insert.bind(2, Int64(try row.sequence))
+    insert.bind(3, row.bytes)
     try insert.run()
-    growth.rows += 1
-    growth.bytes += items.count
   }
 
   /// Lists items under a dot in the table, after the newest entries.
-  func insert(_ items: [UInt8], _ dot: Dot, to growth: inout ChangeLog.Growth) throws {
-    try insert(nil, try numbers.number(of: dot.replica), dot.sequence, items, to: &growth)
+  func insert(_ items: [UInt8], _ dot: Dot, to growth: inout Int) throws {
+    let entry = LogEntry(
+      number: try lastLogNumber() + 1, replica: try numbers.number(of: dot.replica), sequence: dot.sequence,
+      items: items)
+    try insert(LogRow([entry], number: entry.number, sequence: entry.sequence), to: &growth)
   }
 
   /// Forgets the whole change log, before another is made from the states.
   func forgetLog() throws {
     try connection.execute("DELETE FROM tally_log")
-    try NeedlessEntries.forget(connection)
+    try LogSweep.Standing.renew(connection)
+    sweep.forget()
     tail.forgetEntries()
   }
 

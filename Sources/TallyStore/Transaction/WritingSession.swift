@@ -20,10 +20,6 @@ final class WritingSession {
   private(set) var standing = Standing()
   /// The newest entries of vector and log, as the file has them after this transaction; see `WritingSession+Tail`.
   @exclusivity(unchecked) var tail = LogTail()
-  /// Transactions of which a row in the log lists more than a record that was needless: they are not looked for again.
-  @exclusivity(unchecked) var shared = Set<Dot>()
-  /// Whether rows of the log may find nothing any more since pruning was last told of new ones.
-  var outdates = false
   private var objects: AppObjects?
   /// Notes the app's writes; nil where triggers do.
   private(set) var recorder: ChangeRecorder?
@@ -31,7 +27,7 @@ final class WritingSession {
   var areTriggersOn = true
   /// Without the hook: whether there are triggers that can write while the store writes.
   private var mayEcho = false
-  private var pruning = LogPruning()
+  var sweep = LogSweep()
   private var echoes = EchoDetector()
   private let applying: Applying
   /// Whether anybody follows the store's events.
@@ -256,6 +252,7 @@ final class WritingSession {
     // Who is told of the rollback may write: that is noted as what other connections write.
     if !areTriggersOn { areTriggersOn = tally_enable_triggers(connection.handle, 1) == SQLITE_OK }
     writer.reset()
+    sweep.forget()
     numbers.forget()
     reader.catalog.version = -1
     connection.forgetStatements()
@@ -359,9 +356,9 @@ final class WritingSession {
     return try mayEcho && reader.hasPendingWrites()
   }
 
-  /// Takes over what a transaction did, at its end. `logged` is by how much it has let the change log's table grow;
-  /// `outdates` says that other rows can have become useless.
-  func end(_ transaction: WriteTransaction, logged: ChangeLog.Growth, outdates: Bool) throws {
+  /// Takes over what a transaction did, at its end. `logged` is by how many bytes it has let the change log's table
+  /// grow.
+  func end(_ transaction: WriteTransaction, logged: Int) throws {
     let isNew = transaction.standing != standing
     let next = transaction.standing
     if next.fingerprint != standing.fingerprint || next.vectorCheck != standing.vectorCheck || tail.isChanged {
@@ -370,10 +367,7 @@ final class WritingSession {
     standing = transaction.standing
     isChanged = isChanged || isNew || writer.isChanged || numbers.isChanged
     if !transaction.incoming.isEmpty { try echoes.note(transaction.hasEcho, connection, environment.logger) }
-    self.outdates = self.outdates || outdates
-    guard logged.rows > 0 else { return }
-    try pruning.run(reader, added: self.outdates ? logged : ChangeLog.Growth())
-    self.outdates = false
+    if logged > 0 { try sweep.run(reader, added: logged) }
   }
 
   // MARK: Following the file
@@ -389,8 +383,7 @@ final class WritingSession {
     }
     standing = try Standing(reader)
     tail = try reader.tail()
-    // What others have written may have made rows useless.
-    (shared, outdates) = ([], true)
+    try sweep.follow(connection)
     try facts.load(connection, reader.catalog)
     reader.aside = try facts.hasAside ? SetAside(connection) : SetAside()
     refusals.forget()

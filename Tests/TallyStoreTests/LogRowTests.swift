@@ -11,13 +11,13 @@ import Testing
 @testable import TallyStore
 
 /// Rows of the change log that hold the entries of many transactions.
-@Suite struct LogPackTests {
+@Suite struct LogRowTests {
   private static func rows(_ store: Store) throws -> Int {
     try store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM tally_log") ?? -1 }
   }
 
-  private static func packs(_ store: Store) throws -> Int {
-    let sql = "SELECT count(*) FROM tally_log WHERE substr(items, 1, 1) = x'00'"
+  private static func ofEntries(_ store: Store) throws -> Int {
+    let sql = "SELECT count(*) FROM tally_log WHERE substr(items, 1, 1) = x'01'"
     return try store.read { try Int.fetchOne($0, sql: sql) ?? -1 }
   }
 
@@ -26,15 +26,11 @@ import Testing
       var found: [String] = []
       try reader.forEachLogEntry { entry in
         for item in try ChangeLog.items(entry.items, reader.catalog) {
-          found.append("\(entry.number) \(entry.replica) \(try entry.sequence) \(item.name)")
+          found.append("\(entry.number) \(entry.replica) \(entry.sequence) \(item.name)")
         }
       }
       return found
     }
-  }
-
-  private static func needless(_ store: Store) throws -> Data? {
-    try store.read { try Data.fetchOne($0, sql: "SELECT value FROM tally_meta WHERE key = 'needless'") }
   }
 
   private static func edit(_ store: Store, _ count: Int, of records: Int, _ dice: inout SplitMix64) throws {
@@ -57,7 +53,7 @@ import Testing
     let vectors = try (lab.a.summary().vector, lab.b.summary().vector)
     try lab.a.flushTail()
     #expect(try Set(Self.listed(lab.a)) == Set(before) && before.count > 30)
-    #expect(try Self.rows(lab.a) == 2 && Self.packs(lab.a) == 2)
+    #expect(try Self.rows(lab.a) == 2 && Self.ofEntries(lab.a) == 2)
     #expect(try (lab.a.summary().vector, lab.b.summary().vector) == vectors)
     #expect(try lab.a.verify().problems == [])
   }
@@ -71,7 +67,7 @@ import Testing
       try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|\(number)', 'n')")
     }
     try lab.a.flushTail()
-    #expect(try Self.packs(lab.a) == 1)
+    #expect(try Self.ofEntries(lab.a) == 1)
     try lab.a.close()
     let store = try lab.reopened("a")
     for (number, vector) in vectors.enumerated() {
@@ -82,7 +78,7 @@ import Testing
     }
   }
 
-  /// Many edits of few records: the log stays as long as what it finds and what waits to be dropped.
+  /// Many edits of few records: the log is at most twice as long as what it must list.
   @Test(arguments: Effort.sample([1, 7, 100, 400], 2)) func editsOfTheSameRecordsDoNotMakeTheLogLong(_ records: Int)
     throws
   {
@@ -93,39 +89,45 @@ import Testing
       try Self.edit(lab.a, 500, of: records, &dice)
       longest = max(longest, try Self.listed(lab.a).count)
     }
-    // An insert and an edit of each, and what is needless: in the tail, and some that wait.
-    #expect(longest <= 2 * records + 2_300)
+    // Twice one entry of each, and what has come since.
+    #expect(longest <= 2 * records + 400)
     let problems = try lab.a.verify().problems
     #expect(problems == [])
-    try lab.a.flushTail()
-    #expect(try Self.listed(lab.a).count <= 2 * records)
-    #expect(try Self.needless(lab.a) == nil)
+    try lab.a.sweepLog()
+    #expect(try Self.listed(lab.a).count <= records)
     #expect(try lab.a.verify().problems == [])
     try lab.sync()
     #expect(try lab.a.summary().fingerprint == lab.b.summary().fingerprint)
   }
 
-  /// Whatever one bit of what waits to be dropped was flipped: nothing is dropped that is needed.
-  @Test func damageOfWhatWaitsLosesNothing() throws {
+  /// A flipped bit of a row, of a key as well, is noticed: deltas hold everything all the same.
+  @Test func aFlippedBitOfARowLosesNothing() throws {
     let lab = try Lab(.hook)
-    var dice = SplitMix64(seed: 3)
-    try Self.edit(lab.a, 900, of: 400, &dice)
-    let bytes = try #require(try Self.needless(lab.a))
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|first', 'n')")
+    let (base, first) = (try lab.a.vector, try lab.a.delta())
+    for number in 0..<20 { try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|\(number)', 'n')") }
+    try lab.a.flushTail()
+    let bytes = try #require(try lab.a.read { try Data.fetchOne($0, sql: "SELECT items FROM tally_log") })
     try lab.a.close()
-    let files = try Data(contentsOf: URL(fileURLWithPath: lab.scratch.path("a")))
-    for bit in stride(from: 0, to: bytes.count * 8, by: bytes.count / 6 * 8 + 3) {
+    let file = try Data(contentsOf: URL(fileURLWithPath: lab.scratch.path("a")))
+    for bit in stride(from: 0, to: bytes.count * 8, by: bytes.count / 3 * 8 / 11) {
       var damaged = bytes
       damaged[bit / 8] ^= 1 << UInt8(bit % 8)
-      try files.write(to: URL(fileURLWithPath: lab.scratch.path("d\(bit)")))
+      try file.write(to: URL(fileURLWithPath: lab.scratch.path("d\(bit)")))
       let hex = damaged.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-      try lab.shell("d\(bit)", "UPDATE tally_meta SET value = x'\(hex)' WHERE key = 'needless'")
+      try lab.shell("d\(bit)", "UPDATE tally_log SET items = x'\(hex)'")
       let store = try lab.reopened("d\(bit)")
-      try Self.edit(store, 300, of: 400, &dice)
-      try store.flushTail()
-      #expect(try store.verify().problems == [], "bit \(bit)")
+      #expect(try !store.verify().problems.isEmpty, "bit \(bit)")
       let peer = try Store(inMemory: Lab.schema)
-      try peer.apply(try store.delta())
-      #expect(try peer.summary().fingerprint == store.summary().fingerprint)
+      try peer.apply(first)
+      try peer.apply(try store.delta(since: base))
+      #expect(try peer.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM P") } == 21, "bit \(bit)")
+      // What cannot be read stays as it is when the log is swept.
+      try store.run("UPDATE P SET pos = 1")
+      try store.sweepLog()
+      #expect(try !store.verify().problems.isEmpty, "bit \(bit)")
+      _ = try store.rebuild()
+      #expect(try store.verify().problems == [], "bit \(bit)")
     }
   }
 
@@ -151,7 +153,7 @@ import Testing
     #expect(try store.verify().problems == [])
   }
 
-  /// A sequence that disk damage has made negative does not fail the commit in which pruning reaches its row.
+  /// A sequence that disk damage has made negative does not fail the commit in which a sweep reaches its row.
   @Test func aSequenceBelowZeroEndsNoTransaction() throws {
     let lab = try Lab(.hook)
     for number in 0..<20 { try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|\(number)', 'n')") }
@@ -159,46 +161,9 @@ import Testing
     try lab.a.close()
     try lab.shell("a", "UPDATE tally_log SET sequence = -sequence")
     let store = try lab.reopened("a")
-    // So many at once leave it to pruning what is needless.
     for number in 0..<400 { try store.run("UPDATE P SET pos = \(number)") }
     #expect(try store.read { try Int.fetchOne($0, sql: "SELECT max(pos) FROM P") } == 399)
     #expect(try !store.verify().isSound)
-  }
-
-  /// To look for an entry that is to be dropped reads no row of many items, of which there may be some of a megabyte.
-  @Test func droppingReadsNoLongRows() throws {
-    let scratch = try Scratch()
-    let queue = try DatabaseQueue(path: scratch.path("log"))
-    try queue.write { db in
-      try db.execute(
-        sql: """
-          CREATE TABLE tally_meta(key TEXT PRIMARY KEY, value BLOB);
-          CREATE TABLE tally_log(
-            n INTEGER PRIMARY KEY, zone INTEGER NOT NULL, replica INTEGER NOT NULL, sequence INTEGER NOT NULL,
-            items BLOB NOT NULL);
-          CREATE INDEX tally_log_dot ON tally_log(zone, replica, sequence);
-          """)
-      for number in 0..<8 {
-        try db.execute(
-          sql: "INSERT INTO tally_log(zone, replica, sequence, items) VALUES(0, 1, ?, zeroblob(1000000))",
-          arguments: [1000 + number])
-      }
-    }
-    let misses = try queue.write { db in
-      let connection = try Connection(db)
-      var needless = try NeedlessEntries(connection)
-      let replica = ReplicaNumber(rawValue: 1)
-      needless.add((1...500).map { LogTail.Needless(replica: replica, sequence: $0, items: [1, 2]) })
-      var missed = 0
-      try needless.drop(connection) { _ in missed += 1 }
-      #expect(missed == 500)
-      var (count, highest): (Int32, Int32) = (0, 0)
-      sqlite3_db_status(db.sqliteConnection, SQLITE_DBSTATUS_CACHE_MISS, &count, &highest, 0)
-      connection.forgetStatements()
-      return count
-    }
-    // A row of a megabyte has 250 pages.
-    #expect(misses < 2000, "\(misses) pages")
   }
 
   /// A pack that the disk has changed is damage of the log, and ends nothing.
@@ -208,7 +173,8 @@ import Testing
     try lab.a.flushTail()
     let wholeVector = StateVector()
     let damaged = [
-      "x'00'", "x'0000'", "x'000000'", "x'00000000'", "x'000000FF'", "x'00FFFFFFFFFFFFFFFFFF010101'", "x''",
+      "x'00'", "x'0000'", "x'000000'", "x'00000000'", "x'000000FF'", "x'00FFFFFFFFFFFFFFFFFF010101'", "x''", "x'01'",
+      "x'010000000000000000'", "x'0100000000000000000000'",
     ]
     for items in damaged {
       try lab.a.close()

@@ -1,0 +1,306 @@
+import TallyCRDT
+import TallyWire
+
+/// Drops from the change log what later entries of the same replica find as well, and makes few rows of many.
+///
+/// A vector covers the transactions of a replica up to one of them. So a peer that lacks an earlier transaction of a
+/// replica lacks the later one, too: an item needs an entry only under the latest one of each replica that changed it.
+/// **An entry goes only for a later one of the same item and replica**, never for a delete and never for what a state
+/// says: the later one is all that needs to be known.
+///
+/// A sweep begins when the log has grown to twice of what the last one left. It goes through the rows of one replica
+/// after the other, newest first, a slice with each transaction that lets the table grow, and remembers what it has
+/// seen. It may end at any time; what it has dropped is not needed. Memory: some 40 bytes for each item, and no more
+/// than 2^18 of them at a time.
+struct LogSweep {
+  /// What the last sweep left, as `tally_meta` has it under `log`.
+  struct Standing: Equatable {
+    /// The greatest number of a row that it has looked at.
+    var newest = 0
+    /// The bytes of the rows up to there.
+    var bytes = 0
+    /// Another one each time, so that a sweep notices that the log was made again.
+    var salt = 0
+  }
+
+  static let key = "log"
+  /// What the log may grow by, beside what the last sweep has left. Tests sweep logs that are small.
+  #if PlantedFaults
+    private static let slack = 1 << 8
+  #else
+    private static let slack = 1 << 16
+  #endif
+  /// What an entry takes, roughly, where nothing says how far the log has grown.
+  private static let bytesOfEntry = 24
+  /// A slice reads so many times what was written, and so many bytes at most.
+  private static let (share, mostBytes) = (32, 1 << 22)
+  /// The most items that are remembered; the others are left to another pass.
+  private let mostSeen: Int
+
+  private var standing: Standing?
+  /// By how much the log has grown since the last sweep began.
+  private var growth = 0
+  private var pass: Pass?
+
+  init(mostSeen: Int = 1 << 18) { self.mostSeen = mostSeen }
+
+  /// Forgets what is known of the file: another connection may have written it, or a transaction was rolled back.
+  mutating func forget() { self = LogSweep(mostSeen: mostSeen) }
+
+  /// Takes note that another connection has written.
+  mutating func follow(_ connection: Connection) throws {
+    if let standing, try Standing(connection) != standing { forget() }
+  }
+
+  /// Takes note that the table has grown by so many bytes, and sweeps a slice where it is time.
+  mutating func run(_ reader: StateReader, added bytes: Int) throws {
+    let known = try standing ?? Standing(reader.connection)
+    if standing == nil {
+      let newest = try reader.connection.integer("SELECT max(n) FROM tally_log") ?? 0
+      growth = max(newest - known.newest, 0).multipliedReportingOverflow(by: Self.bytesOfEntry).partialValue
+    }
+    standing = known
+    growth = max(growth, 0) + bytes
+    if pass == nil, growth > known.bytes + Self.slack {
+      pass = try Pass(reader)
+      growth = 0
+    }
+    guard var pass else { return }
+    self.pass = nil
+    var left = min(bytes * Self.share + Self.mostBytes / 256, Self.mostBytes)
+    while left > 0 {
+      guard try pass.sweep(reader, &left, mostSeen) else { return try end(pass, known, reader) }
+    }
+    self.pass = pass
+  }
+
+  /// Sweeps the whole log at once.
+  mutating func finish(_ reader: StateReader) throws {
+    let known = try Standing(reader.connection)
+    forget()
+    var pass = try Pass(reader)
+    var left = Self.mostBytes
+    while try pass.sweep(reader, &left, mostSeen) { left = Self.mostBytes }
+    try end(pass, known, reader)
+  }
+
+  private mutating func end(_ pass: Pass, _ known: Standing, _ reader: StateReader) throws {
+    let bytes = try reader.logBytes(upTo: pass.newest)
+    let end = Standing(newest: pass.newest, bytes: bytes, salt: known.salt &+ 1)
+    try end.store(reader.connection)
+    standing = end
+  }
+}
+
+extension StateReader {
+  /// The bytes of the rows of the change log up to a number.
+  fileprivate func logBytes(upTo number: Int) throws -> Int {
+    let query = try connection.statement("SELECT sum(length(items)) FROM tally_log WHERE n <= ?")
+    defer { query.reset() }
+    query.bind(1, number)
+    return try query.step() ? query.int(0) : 0
+  }
+}
+
+extension LogSweep.Standing {
+  /// What the file says; that nothing was ever swept, where it says nothing or cannot be read.
+  fileprivate init(_ connection: Connection) throws {
+    let text = try connection.meta(LogSweep.key) { $0.text(0) } ?? nil
+    let numbers = (text ?? "").split(separator: " ").map { Int($0) ?? -1 }
+    if numbers.count == 3, numbers.allSatisfy({ $0 >= 0 }) {
+      (newest, bytes, salt) = (numbers[0], numbers[1], numbers[2])
+    }
+  }
+
+  fileprivate func store(_ connection: Connection) throws {
+    let insert = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('log', ?)")
+    insert.bind(1, "\(newest) \(bytes) \(salt & Int.max)")
+    try insert.run()
+  }
+
+  /// Says that the log is made again.
+  static func renew(_ connection: Connection) throws {
+    let before = try Self(connection)
+    try Self(newest: 0, bytes: 0, salt: before.salt &+ 1).store(connection)
+  }
+}
+
+extension LogSweep {
+  /// A sweep that is under way.
+  private struct Pass {
+    /// The greatest number of a row when it began. What comes later is left to the next sweep.
+    let newest: Int
+    private var replica = ReplicaNumber(rawValue: 0)
+    /// The row that was read last: those before it come next.
+    private var place: (sequence: Int64, number: Int) = (.max, .max)
+    /// The items that were seen, with the sequence that they are kept under.
+    private var seen: [ItemKey: UInt64] = [:]
+    /// The items that count now, and those that will later, each by the end of their hashes: all, unless they are many.
+    private var part: (mask: UInt64, value: UInt64) = (0, 0)
+    private var parts: [(mask: UInt64, value: UInt64)] = []
+
+    init(_ reader: StateReader) throws {
+      newest = try reader.connection.integer("SELECT max(n) FROM tally_log") ?? 0
+      try turn(reader)
+    }
+
+    /// Goes to the next replica.
+    private mutating func turn(_ reader: StateReader) throws {
+      let query = try reader.connection.statement("SELECT min(replica) FROM tally_log WHERE zone = 0 AND replica > ?")
+      defer { query.reset() }
+      query.bind(1, replica)
+      replica = try query.step() && !query.isNull(0) ? query.number(0) : ReplicaNumber(rawValue: .max)
+      #if PlantedFaults
+        let others = seen
+        defer { if reader.planted.contains(.logPrunedTooFar) { seen = others } }
+      #endif
+      begin((0, 0))
+    }
+
+    private mutating func begin(_ part: (mask: UInt64, value: UInt64)) {
+      (self.part, place, seen) = (part, (.max, .max), [:])
+    }
+
+    /// Leaves half of the items for later.
+    private mutating func split() {
+      let bit = part.mask + 1
+      part.mask |= bit
+      parts.append((part.mask, part.value | bit))
+      seen = seen.filter { isOfPart($0.key) }
+    }
+
+    private func isOfPart(_ item: ItemKey) -> Bool { item.second & part.mask == part.value }
+
+    /// Goes on with rows of one replica, and takes from `left` what it has read.
+    /// - Returns: false at the end of all.
+    mutating func sweep(_ reader: StateReader, _ left: inout Int, _ mostSeen: Int) throws -> Bool {
+      guard replica.rawValue < .max else { return false }
+      let (rows, isAtEnd) = try read(reader, &left)
+      var joined = JoinedRows(connection: reader.connection)
+      for row in rows {
+        // What cannot be read stays as it is, and finds nothing.
+        guard let entries = try? row.entries() else {
+          try joined.write()
+          continue
+        }
+        try joined.add(row, entries, needed(of: entries, reader.catalog))
+        if seen.count > mostSeen { split() }
+      }
+      try joined.write()
+      guard isAtEnd else { return true }
+      if let next = parts.popLast() { begin(next) } else { try turn(reader) }
+      return true
+    }
+
+    /// Rows that come next, newest first, for as many bytes as are left, one at least; and whether they are the last.
+    private mutating func read(_ reader: StateReader, _ left: inout Int) throws -> ([LogRow], Bool) {
+      let query = try reader.connection.statement(
+        """
+        SELECT n, replica, sequence, items FROM tally_log
+        WHERE zone = 0 AND replica = ?1 AND sequence <= ?2 AND (sequence < ?2 OR n < ?3) AND n <= ?4
+        ORDER BY sequence DESC, n DESC
+        """)
+      defer { query.reset() }
+      query.bind(1, replica)
+      query.bind(2, place.sequence)
+      query.bind(3, place.number)
+      query.bind(4, newest)
+      var rows: [LogRow] = []
+      while left > 0 {
+        guard try query.step() else { return (rows, true) }
+        let row = LogRow(query)
+        place = (query.int64(2), row.number)
+        left -= row.bytes.count + 1
+        rows.append(row)
+      }
+      return (rows, false)
+    }
+
+    /// The entries without the items that are kept under a later sequence, and without those that list nothing else.
+    private mutating func needed(of entries: [LogEntry], _ catalog: Catalog) -> [LogEntry] {
+      var rest: [LogEntry] = []
+      for var entry in entries.reversed() {
+        guard let items = try? ChangeLog.ranges(of: entry.items, catalog) else {
+          rest.append(entry)
+          continue
+        }
+        let needed = items.filter { isNeeded(ItemKey(entry.items[$0]), entry.sequence) }
+        if needed.count < items.count { entry.items = needed.flatMap { entry.items[$0] } }
+        if !needed.isEmpty { rest.append(entry) }
+      }
+      return rest.reversed()
+    }
+
+    private mutating func isNeeded(_ item: ItemKey, _ sequence: UInt64) -> Bool {
+      guard isOfPart(item) else { return true }
+      if let kept = seen[item], kept >= sequence { return false }
+      seen[item] = sequence
+      return true
+    }
+  }
+
+  /// An item by two hashes of its bytes, which have nothing in common: for no number of items will two have both.
+  private struct ItemKey: Hashable {
+    let first, second: UInt64
+
+    init(_ item: ArraySlice<UInt8>) {
+      (first, second) = item.withUnsafeBytes { (SipHash13.hash($0), SipHash.hash($0)) }
+    }
+  }
+
+  /// Rows that follow one another, newest first, until their entries are one row.
+  private struct JoinedRows {
+    let connection: Connection
+    private var rows: [LogRow] = []
+    /// In the order of their sequences, of the last row the first.
+    private var entries: [[LogEntry]] = []
+    private var byteCount = 0
+    private var isShorter = false
+    /// A row stays as it is if so much of it is needed, unless it is a small one.
+    private static let mostDropped = (of: 8, small: LogRow.mostBytes / 2)
+
+    init(connection: Connection) { self.connection = connection }
+
+    /// Adds a row, of whose entries only `rest` is needed.
+    mutating func add(_ row: LogRow, _ all: [LogEntry], _ rest: [LogEntry]) throws {
+      let (before, after) = (Self.size(all), Self.size(rest))
+      if before >= Self.mostDropped.small, (before - after) * Self.mostDropped.of < before { return try write() }
+      if byteCount + after > LogRow.mostBytes { try write() }
+      rows.append(row)
+      entries.append(rest)
+      byteCount += after
+      isShorter = isShorter || after < before
+    }
+
+    private static func size(_ entries: [LogEntry]) -> Int { entries.reduce(0) { $0 + $1.items.count } }
+
+    /// Writes the rows as one, in the place of the latest of them.
+    mutating func write() throws {
+      defer { (rows, entries, byteCount, isShorter) = ([], [], 0, false) }
+      guard isShorter || rows.count > 1 else { return }
+      var (number, sequence) = (Int.min, UInt64(0))
+      let delete = try connection.statement("DELETE FROM tally_log WHERE n = ?")
+      for row in rows {
+        (number, sequence) = (max(number, row.number), max(sequence, try row.sequence))
+        delete.bind(1, row.number)
+        try delete.run()
+      }
+      let rest = entries.reversed().flatMap { $0 }
+      // Under the sequence of a row that was there, so that a sweep that goes on does not come to it again.
+      if !rest.isEmpty { try LogRow(rest, number: number, sequence: sequence).insert(connection) }
+    }
+  }
+}
+
+extension LogRow {
+  /// Writes the row to the table.
+  func insert(_ connection: Connection) throws {
+    let insert = try connection.statement(
+      "INSERT INTO tally_log(n, zone, replica, sequence, items) VALUES(?, 0, ?, ?, ?)")
+    insert.bind(1, number)
+    insert.bind(2, replica)
+    insert.bind(3, Int64(clamping: try sequence))
+    insert.bind(4, bytes)
+    try insert.run()
+  }
+}
