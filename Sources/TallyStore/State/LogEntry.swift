@@ -69,9 +69,6 @@ package struct LogRow {
     }
   }
 
-  /// Whether format 5 wrote it.
-  var isOfFormerFormat: Bool { bytes.first != Self.mark }
-
   /// The entries of the row.
   /// - Throws: `StoreError.corrupt` for bytes that are not those that were written.
   package func entries() throws -> [LogEntry] {

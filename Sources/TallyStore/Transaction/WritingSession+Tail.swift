@@ -12,11 +12,7 @@ extension WritingSession {
       if !tail.isHalfEmpty { try flushEntries(to: &growth) }
     }
     let last = try tail.entries.last?.number ?? lastLogNumber()
-<<<<<<< HEAD
     // Beside an entry of the vector a loss of both shows.
-=======
-    // Beside an entry of the vector no reader can miss that the disk has lost both.
->>>>>>> f2dcd60e (In the change log an item stands under the latest transaction of each replica)
     guard last < Self.mostLogNumber, !tail.vector.isEmpty else {
       try flushEntries(to: &growth)
       return try insert(items, dot, to: &growth)
