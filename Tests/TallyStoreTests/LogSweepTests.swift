@@ -145,8 +145,8 @@ import Testing
 
   // MARK: Files of format 5
 
-  /// A file that a build of format 5 made, with edits of two devices, deletes that had seen them, a restore, a purge and
-  /// links. Read, it is as it was; opened for writing, its log is rebuilt, since it lacks what deletes had seen.
+  /// A file that a build of format 5 made, with edits of two devices, deletes that had seen them, a restore, a purge
+  /// and links. Read, it is as it was; opened for writing, its log is rebuilt, since it lacks what deletes had seen.
   @Test(arguments: [false, true]) func aFileOfFormatFiveMissesNothing(isReadOnly: Bool) throws {
     let scratch = try Scratch()
     let path = scratch.path("five")
@@ -164,8 +164,8 @@ import Testing
     #expect(try store.verify().problems == [])
     let (whole, own) = (try Content(store, since: StateVector()), try store.vector)
     #expect(whole.records.count == 55 && whole.links.count == 3)
-    // Any prefix of one replica with all of the other, which is more than any device can have had. A log of format 5 takes
-    // for granted that a device which has a delete has what that had seen.
+    // Any prefix of one replica with all of the other, which is more than any device can have had. A log of format 5
+    // takes for granted that a device which has a delete has what that had seen.
     for replica in own.entries {
       for sequence in 0...replica.sequence {
         var base = own

@@ -21,9 +21,9 @@ package struct TouchedNames: Sendable {
     }
   }
 
-  /// The names; of a changed link the end whose relationship it is. Each is on one page, but for a record with more than
-  /// `linkLimit` links in one relationship, or whose last change by a replica another one has overwritten: that may be on
-  /// several.
+  /// The names; of a changed link the end whose relationship it is. Each is on one page, but for a record with more
+  /// than `linkLimit` links in one relationship, or whose last change by a replica another one has overwritten: that
+  /// may be on several.
   package var names: [AnyRecordName] = []
   /// Of each of the names the place from which to go on to begin with it.
   package var places: [Place] = []
@@ -127,11 +127,12 @@ extension StateReader {
   }
 }
 
-/// Says of an item of the log whether it leads to its record, of which several items may be listed, by several replicas.
+/// Says of an item of the log whether it leads to its record, of which several items may be listed, by several
+/// replicas.
 ///
-/// A page knows nothing of those before it, so the answer comes from the record's state: of the record and its links the
-/// item that was first changed beyond the vector, and of its entries those of its first replica, from its last change
-/// on. Entries of before have been overwritten by that.
+/// A page knows nothing of those before it, so the answer comes from the record's state: of the record and its links
+/// the item that was first changed beyond the vector, and of its entries those of its first replica, from its last
+/// change on. Earlier entries have been overwritten by that.
 private struct TouchFinder {
   /// The order of the items of one record.
   private struct Spot: Comparable {

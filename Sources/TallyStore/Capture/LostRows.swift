@@ -16,7 +16,7 @@ struct LostRows {
   init(_ kinds: Set<KindNumber>?, _ reader: StateReader) throws {
     let notes = try FirstNotes(kinds, reader)
     // What a damaged row lists may be there or not.
-    try reader.forEachLogEntry(unreadable: { _ in }) { entry in
+    try reader.forEachLogEntry { entry in
       guard let items = try? ChangeLog.items(entry.items, reader.catalog) else { return }
       for (kind, name, target) in items where kinds?.contains(kind) ?? true {
         if let target {
@@ -25,6 +25,7 @@ struct LostRows {
           try note(name, kind, reader, notes)
         }
       }
+    } unreadable: { _ in
     }
   }
 

@@ -50,7 +50,7 @@ extension ListedItems {
   fileprivate init?(_ reader: StateReader) throws {
     self.init()
     var isReadable = true
-    try reader.forEachLogEntry(unreadable: { _ in isReadable = false }) { entry in
+    try reader.forEachLogEntry { entry in
       guard let replica = reader.catalog.replicas[entry.replica],
         let items = try? ChangeLog.items(entry.items, reader.catalog)
       else {
@@ -58,6 +58,8 @@ extension ListedItems {
         return
       }
       for (kind, name, target) in items { add(replica, entry.sequence, Self.address(kind, name, target)) }
+    } unreadable: { _ in
+      isReadable = false
     }
     guard isReadable, try !reader.tail().isDamaged, !isEmpty else { return nil }
     sort()

@@ -9,8 +9,8 @@ package enum Format {
   /// The first version in which the change log lists each item under the latest transaction of each replica.
   static let logVersion = 6
   /// The oldest version that is read. Version 1 had clocks and bodies without checksums, version 2 did not tell
-  /// references from other fields. Version 3 had no `tail`, version 4 no packs of entries in the log, and the log
-  /// of version 5 lacked what deletes had seen; they become version 6 when they are opened for writing. None of them was
+  /// references from other fields. Version 3 had no `tail`, version 4 no packs of entries in the log, and the log of
+  /// version 5 lacked what deletes had seen; they become version 6 when they are opened for writing. None of them was
   /// released.
   static let oldest = 3
   static let tables = """

@@ -143,7 +143,7 @@ extension StateReader {
   /// Calls `body` with each entry of the change log, in the order in which they came as far as that is kept.
   /// - Throws: `StoreError.corrupt` for a row that cannot be read, unless `unreadable` takes it.
   package func forEachLogEntry(
-    unreadable: ((StoreError) throws -> Void)? = nil, _ body: (LogEntry) throws -> Void
+    _ body: (LogEntry) throws -> Void, unreadable: ((StoreError) throws -> Void)? = nil
   ) throws {
     // Not by the index, which has another order.
     let query = try SQLStatement(connection, "SELECT \(LogRow.columns) FROM tally_log WHERE +zone = 0")

@@ -164,13 +164,15 @@ private final class Verifier {
   private func readLog() throws {
     defer { logged.sort() }
     if try reader.logHasOtherZones() { problem("the change log has rows of a zone that there is not") }
-    try reader.forEachLogEntry(unreadable: { error in try self.reporting("the change log") { throw error } }) { entry in
+    try reader.forEachLogEntry { entry in
       guard let replica = catalog.replicas[entry.replica] else { return problem("the log names an unknown replica") }
       try reporting("the change log") {
         try ChangeLog.decode(entry.items, catalog) { kind, name, target in
           logged.add(replica, entry.sequence, ListedItems.address(kind, name, target))
         }
       }
+    } unreadable: { error in
+      try self.reporting("the change log") { throw error }
     }
   }
 
@@ -183,7 +185,7 @@ private final class Verifier {
 
   private func checkOrphans() throws {
     // A row that a connection without our triggers removed leaves only its place in the log.
-    try reader.forEachLogEntry(unreadable: { _ in }) { entry in
+    try reader.forEachLogEntry { entry in
       let items = entry.items
       // What a damaged row lists may be there or not; `readLog` has said that it is damaged.
       guard (try? ChangeLog.decode(items, catalog) { _, _, _ in }) != nil else { return }
@@ -192,6 +194,7 @@ private final class Verifier {
         let line = "the log lists \(name.text)\(target.map { " with \($0.text)" } ?? ""), of which nothing is stored"
         if !report.problems.contains(line) { problem(line) }
       }
+    } unreadable: { _ in
     }
     let rejected = try reader.connection.integer("SELECT count(*) FROM tally_pending") ?? 0
     if rejected > 0 { problem("\(rejected) rows were written that cannot be replicated") }

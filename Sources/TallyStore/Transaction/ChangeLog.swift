@@ -4,8 +4,8 @@ import TallyWire
 /// The entries that one transaction adds to `tally_log`: for each dot the records and links with a cell of that dot.
 ///
 /// The log finds what a delta must hold. It may list more than that: an entry whose cells have been superseded since
-/// costs one look-up and nothing else, because the cells themselves say which dot they have. What it must list, and when
-/// an entry goes, `LogSweep` says.
+/// costs one look-up and nothing else, because the cells themselves say which dot they have. What it must list, and
+/// when an entry goes, `LogSweep` says.
 package struct ChangeLog {
   private var entries: [Dot: ByteWriter] = [:]
   /// Some that are in `entries` no more, or not yet: most notes of a transaction are of few dots, which take turns.
