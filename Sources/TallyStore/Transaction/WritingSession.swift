@@ -381,9 +381,11 @@ final class WritingSession {
       connection.forgetStatements()
       schemaVersion = nil
     }
+    let seen = standing.vector
     standing = try Standing(reader)
     tail = try reader.tail()
-    try sweep.follow(connection)
+    // Where an older copy has taken the file's place, later entries that a sweep has seen are gone.
+    if standing.vector.covers(seen) { try sweep.follow(connection) } else { sweep.forget() }
     try facts.load(connection, reader.catalog)
     reader.aside = try facts.hasAside ? SetAside(connection) : SetAside()
     refusals.forget()
