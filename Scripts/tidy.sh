@@ -73,6 +73,14 @@ for file in Docs/Decisions/0*.md; do
   grep -q "]($(basename "$file"))" Docs/Decisions/README.md || complain "Docs/Decisions/README.md does not list $file"
 done
 
+# What the rooms of the store name of each other, and how large its types and files are.
+if command -v python3 >/dev/null; then
+  python3 Scripts/rooms.py || status=1
+  python3 Scripts/rooms.py --self-test || status=1
+else
+  echo "The rooms of the store were not checked: there is no python3."
+fi
+
 # What the documentation promises of seeds is what the tests are named after.
 bash Scripts/seed-scenarios.sh --check || status=1
 # Examples of pages and documentation comments are compiled.
