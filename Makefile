@@ -39,7 +39,7 @@ export BUILT
 
 .PHONY: demo test run-tests build-tests build-release long crash simulate planted planted-check soak models models-gate
 .PHONY: api api-check docs docs-check lint format strict examples release-symbols test-triggers test-macros test-network test-relay
-.PHONY: test-inspector demos show show-pictures relay-demo bench-relay bench bench-short instructions instructions-gate floors
+.PHONY: test-inspector demos show show-pictures relay-demo bench-relay bench bench-short instructions instructions-gate walk floors
 .PHONY: install install-built uninstall embedded other-tools second-opinion fuzz sanitize coverage setup setup-all clean
 
 demo: setup
@@ -216,10 +216,15 @@ bench: setup
 	$(RELEASE) --product Benchmarks
 	$(BENCH) $(FLAGS)
 
-# Instructions for each row beside plain SQLite: WORKLOADS is any of insert update commit change delta again apply delete.
+# Instructions for each row beside plain SQLite: WORKLOADS is any of those in Scripts/instructions-limits.txt.
 instructions: setup
 	$(RELEASE) --product Benchmarks
 	bash Scripts/instructions.sh $(FLAGS) $(WORKLOADS)
+
+# The files that one update, one synced change, one delete and one opening run through. FLAGS='--files "one update"' names them.
+walk: setup
+	$(RELEASE) --product Benchmarks
+	python3 Scripts/walk.py $(FLAGS)
 
 # What the file formats alone cost, by a program in C: FLAGS=--time for times, beside plain SQLite.
 floors: setup

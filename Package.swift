@@ -74,6 +74,7 @@ let package = Package(
     .library(name: "TallyWire", targets: ["TallyWire"]),
     .library(name: "TallyStore", targets: ["TallyStore"]),
     .library(name: "TallySync", targets: ["TallySync"]),
+    .library(name: "TallyRecovery", targets: ["TallyRecovery"]),
     .library(name: "TallyImport", targets: ["TallyImport"]),
     .library(name: "TallyMacros", targets: ["TallyMacros"]),
     .library(name: "TallyNetwork", targets: ["TallyNetwork"]),
@@ -121,14 +122,18 @@ let package = Package(
     .target(name: "CTallySQLite"),
     .target(name: "TallyCRDT"),
     .target(name: "TallyWire", dependencies: ["TallyCRDT", zstd]),
+    // What apps declare and get back, without a file: entities and schemas, seed sets, errors.
+    .target(name: "TallySchema", dependencies: ["TallyCRDT", "TallyWire", grdb, sqlite]),
     .target(
       name: "TallyStore",
-      dependencies: ["CTallySQLite", "TallyCRDT", "TallyWire", faults, grdb, sqlite, logging]),
+      dependencies: ["CTallySQLite", "TallyCRDT", "TallySchema", "TallyWire", faults, grdb, sqlite, logging]),
+    // What can be read of a damaged file. Others need not build it.
+    .target(name: "TallyRecovery", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", grdb, sqlite]),
     .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", logging, metrics]),
     // Rows of other databases, for apps that had one before. Others need not build it.
     .target(name: "TallyImport", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", grdb, sqlite]),
     // What an app imports: the names that it needs, and GRDB.
-    .target(name: "Tally", dependencies: ["TallyCRDT", "TallyStore", "TallySync", grdb]),
+    .target(name: "Tally", dependencies: ["TallyCRDT", "TallySchema", "TallyStore", "TallySync", grdb]),
     // What the macros make, the compiler's way to it, and what apps import. Tests use the first and the last: one that
     // depended on the plugin would have everything built a second time, for the compiler's side.
     .target(
@@ -189,15 +194,16 @@ let package = Package(
     .target(
       name: "TallyRig",
       dependencies: [
-        "TallyCRDT", "TallyFaults", "TallyRelay", "TallyRelayProtocol", "TallyWire", "TallyStore", "TallySync",
-        "TallyTesting", grdb,
+        "TallyCRDT", "TallyFaults", "TallyRecovery", "TallyRelay", "TallyRelayProtocol", "TallyWire", "TallyStore",
+        "TallySync", "TallyTesting", grdb,
       ],
       path: "Tests/Support"),
     .executableTarget(
       name: "TallyCLI",
       dependencies: [
         "Tally", "TallyCRDT", "TallyWire", "TallyStore", "TallySync", "TallyImport", "TallyInspection",
-        "TallyRelay", "TallyRelayProtocol", grdb, logging, tallyInspector, tallyNetwork, tallyRelayServer, faults,
+        "TallyRecovery", "TallyRelay", "TallyRelayProtocol", grdb, logging, tallyInspector, tallyNetwork,
+        tallyRelayServer, faults,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(
@@ -231,14 +237,14 @@ let package = Package(
     .testTarget(
       name: "TallyStoreTests",
       dependencies: [
-        "Tally", "TallyCRDT", "TallyImport", "TallyRig", "TallyStore", "TallyTesting", "TallyWire", "TestEffort",
-        faults, grdb,
+        "Tally", "TallyCRDT", "TallyImport", "TallyRecovery", "TallyRig", "TallySchema", "TallyStore", "TallyTesting",
+        "TallyWire", "TestEffort", faults, grdb,
       ], resources: [.copy("Golden")]),
     .testTarget(
       name: "TallySyncTests",
       dependencies: [
-        "Tally", "TallyCRDT", "TallyRig", "TallyStore", "TallySync", "TallyTesting", "TallyWire", "TestEffort", metrics,
-        grdb,
+        "Tally", "TallyCRDT", "TallyRecovery", "TallyRig", "TallyStore", "TallySync", "TallyTesting", "TallyWire",
+        "TestEffort", metrics, grdb,
       ]),
     .testTarget(
       name: "TransportTests",
@@ -264,8 +270,8 @@ let package = Package(
     .testTarget(
       name: "DocExamples",
       dependencies: [
-        "Pantry", "Tally", "TallyImport", "TallyStore", "TallySync", "TallyRelay", "TallyTesting", tallyInspector,
-        tallyMacros, tallyNetwork, grdb,
+        "Pantry", "Tally", "TallyImport", "TallyRecovery", "TallyStore", "TallySync", "TallyRelay", "TallyTesting",
+        tallyInspector, tallyMacros, tallyNetwork, grdb,
       ]),
     .testTarget(
       name: "MacroTests",
@@ -342,7 +348,8 @@ if Context.environment["TALLY_FUZZ"] != nil {
       name: "TallyCLI",
       dependencies: [
         "Tally", "TallyCRDT", "TallyWire", "TallyStore", "TallySync", "TallyImport", "TallyInspection",
-        "TallyRelay", "TallyRelayProtocol", grdb, logging, tallyInspector, tallyNetwork, tallyRelayServer, faults,
+        "TallyRecovery", "TallyRelay", "TallyRelayProtocol", grdb, logging, tallyInspector, tallyNetwork,
+        tallyRelayServer, faults,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["TallyTool.swift"]),

@@ -33,7 +33,7 @@ head_of_file() {
   echo "import Observation"
   echo "import Tally"
   local module modules=$further
-  [ "$further" != all ] || modules="TallyStore TallySync TallyImport TallyRelay TallyTesting Testing"
+  [ "$further" != all ] || modules="TallyStore TallySync TallyImport TallyRecovery TallyRelay TallyTesting Testing"
   for module in $modules; do echo "import $module"; done
   echo
   echo "@testable import Pantry"
@@ -144,11 +144,11 @@ further=all
 # shellcheck disable=SC2046  # paths without spaces
 write StoreExamples $(git ls-files 'Sources/TallyStore/Store/*.swift')
 # shellcheck disable=SC2046  # paths without spaces
-write DeclarationExamples $(git ls-files 'Sources/TallyStore/*.swift' ':!Sources/TallyStore/Store')
+write DeclarationExamples $(git ls-files 'Sources/TallySchema/*.swift' 'Sources/TallyStore/*.swift' ':!Sources/TallyStore/Store')
 # shellcheck disable=SC2046  # paths without spaces
 write SyncExamples $(git ls-files 'Sources/TallySync/*.swift')
 # shellcheck disable=SC2046  # paths without spaces
-write CommentExamples $(git ls-files 'Sources/*.swift' ':!Sources/TallyStore' ':!Sources/TallySync')
+write CommentExamples $(git ls-files 'Sources/*.swift' ':!Sources/TallySchema' ':!Sources/TallyStore' ':!Sources/TallySync')
 
 # A combination of modules that no page has any more.
 for out in Tests/DocExamples/PageExamples*.swift; do

@@ -17,7 +17,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # shellcheck source=Scripts/symbol-graphs.sh
 source Scripts/symbol-graphs.sh
-face="TallyCRDT TallyStore TallySync TallyImport"
+face="TallyCRDT TallySchema TallyStore TallyRecovery TallySync TallyImport"
 # shellcheck disable=SC2086
 symbol_graphs "$work/face" $face
 
@@ -32,8 +32,8 @@ convert() {
 }
 
 modules=() archives=() missing=() dependencies=()
-for module in TallyCRDT TallyImport TallyInspector TallyMacros TallyNetwork TallyRelay TallyRelayServer TallyStore TallySync \
-  TallyTesting TallyWire; do
+for module in TallyCRDT TallyImport TallyInspector TallyMacros TallyNetwork TallyRecovery TallyRelay TallyRelayServer TallySchema \
+  TallyStore TallySync TallyTesting TallyWire; do
   if ! EXTENSIONS=1 symbol_graphs "$work/$module" "$module" 2>"$work/errors"; then
     # One whose headers or whose build are not here.
     grep -q 'missing required module\|no such module\|could not build C module\|Couldn.t load module' "$work/errors" \

@@ -4,7 +4,8 @@
 #   instructions.sh --gate                         only the store, against Scripts/instructions-limits.txt
 set -euo pipefail
 limits=$(dirname "$0")/instructions-limits.txt
-all=(insert update first commit change delta again apply delete empty open seed edits deletes exchange)
+all=(insert update first commit change delta again apply delete empty open close seed edits deletes exchange
+  refused owned nested owned-delete nested-delete)
 gate= json= markdown= workloads=()
 while [ $# -gt 0 ]; do
   case $1 in
@@ -49,13 +50,15 @@ before() {
   exchange-*) echo edits ;;
   edits-* | deletes-*) echo both ;;
   empty-store) echo delete ;;
-  first-* | delta-* | again-* | delete-* | empty-*) echo insert ;;
+  owned-delete-* | owned-store | owned-plain) echo owned-rows ;;
+  nested-delete-* | nested-store | nested-plain) echo nested-rows ;;
+  first-* | refused-* | delta-* | again-* | delete-* | empty-*) echo insert ;;
   *) echo rows ;;
   esac
 }
 
 # Two numbers of rows that are compared. Of transactions some hundred tell enough.
-sizes() { case $1 in commit | change) echo 300 900 ;; open | seed) echo 20 60 ;; *) echo 1000 4000 ;; esac; }
+sizes() { case $1 in commit | change | owned* | nested*) echo 300 900 ;; open | close | seed) echo 20 60 ;; *) echo 1000 4000 ;; esac; }
 
 # Making the rows has nothing to do with the database.
 side_of() { [ "$1" = rows ] && echo plain || echo "$2"; }
@@ -99,7 +102,7 @@ is_over() {
 rounded() { printf "%d" $((($1 + 50) / 100 * 100)) | sed -E ':again; s/^([0-9]+)([0-9]{3})/\1,\2/; t again'; }
 
 status=0 lines=() rows=()
-printf '%-8s %10s %10s %6s %10s %10s\n' workload plain store ratio accepted aim
+printf '%-13s %10s %10s %6s %10s %10s\n' workload plain store ratio accepted aim
 for workload in "${workloads[@]}"; do
   for again in 2 3; do
     is_over "$workload" || break
@@ -112,7 +115,7 @@ for workload in "${workloads[@]}"; do
     plain=$(cost "$workload" plain)
     ratio=$(awk "BEGIN { printf \"%.2f\", $store / $plain }")
   fi
-  printf '%-8s %10s %10d %6s %10s %10s\n' "$workload" "$plain" "$store" "$ratio" "$accepted" "$aim"
+  printf '%-13s %10s %10d %6s %10s %10s\n' "$workload" "$plain" "$store" "$ratio" "$accepted" "$aim"
   lines+=("{\"workload\": \"$workload\", \"plain\": ${plain:-null}, \"store\": $store, \"accepted\": ${accepted:-null}, \"aim\": $([[ $aim =~ ^[0-9]+$ ]] && echo "$aim" || echo null)}")
   [ -z "$markdown" ] || rows+=("| $workload | $(rounded "$plain") | $(rounded "$store") | $ratio | $([[ $aim =~ ^[0-9]+$ ]] && rounded "$aim" || true) |")
   if is_over "$workload"; then

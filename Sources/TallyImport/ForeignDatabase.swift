@@ -83,7 +83,7 @@ struct ForeignDatabase {
 
   private init(_ db: Database, _ url: URL) throws {
     (self.db, file, externalData) = (db, url.lastPathComponent, ExternalData(of: url))
-    handle = try StoreFile.handle(db)
+    handle = try db.handle()
     tableNames = try String.fetchAll(
       db,
       sql: """

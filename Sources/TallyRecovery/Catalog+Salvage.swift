@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyStore
 
 extension Catalog {
   /// Fills the catalog with what can be read of it, and gives numbers to what the schema has beside.
@@ -47,7 +48,8 @@ extension Catalog {
     let known = Set(wanted.map { "\($0.0)\n\($0.1)\n\($0.2)" })
     for (place, (source, relationship, target)) in wanted.enumerated() {
       let name = "\(source)\n\(relationship)\n\(target)"
-      let all = names
+      let all = records.mapValues { "\($0.type)\n\n" }
+        .merging(links.mapValues { "\($0.source)\n\($0.relationship)\n\($0.target)" }) { $1 }
       guard !all.contains(where: { $0.value == name }) else { continue }
       let damaged = all.first { !known.contains($0.value) && $0.value.isOneBit(from: name) }?.key
       let natural = KindNumber(rawValue: place + 1)
@@ -56,11 +58,6 @@ extension Catalog {
       (records[number], links[number]) = (nil, nil)
       add(kind: number, source: source, relationship: relationship, target: target)
     }
-  }
-
-  private var names: [KindNumber: String] {
-    records.mapValues { "\($0.type)\n\n" }
-      .merging(links.mapValues { "\($0.source)\n\($0.relationship)\n\($0.target)" }) { $1 }
   }
 
   private mutating func completeFields() -> Set<FieldID> {
@@ -84,17 +81,6 @@ extension Catalog {
       }
     }
     return guesses
-  }
-}
-
-extension Catalog {
-  /// - Throws: `StoreError.corrupt` if a state has fields whose names are lost.
-  func checkNames(in state: RecordState, except distrusted: Set<FieldID> = []) throws {
-    func isNamed(_ field: FieldID) -> Bool { fields[field] != nil && !distrusted.contains(field) }
-    let layers = state.seed.map { $0.layers.flatMap { $0.fields.map(\.field) } } ?? []
-    guard state.fields.allSatisfy({ isNamed($0.field) }), layers.allSatisfy(isNamed) else {
-      throw StoreError(.corrupt, "the names of its fields are lost")
-    }
   }
 }
 

@@ -1,3 +1,5 @@
+import TallyStore
+
 /// An SQLite file by its pages; format: https://sqlite.org/fileformat.html.
 struct DatabasePages {
   let bytes: [UInt8]

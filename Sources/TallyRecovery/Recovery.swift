@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import TallyCRDT
+import TallyStore
 import TallyWire
 
 /// The outcome of recovering a damaged file.
@@ -110,7 +111,7 @@ private final class Salvage {
       let queue = try DatabaseQueue(path: copy, configuration: configuration)
       return try queue.writeWithoutTransaction { db in
         try db.execute(sql: "PRAGMA writable_schema = ON; PRAGMA temp_store = MEMORY")
-        let salvage = try Salvage(Connection(try StoreFile.handle(db)), schema)
+        let salvage = try Salvage(Connection(try db.handle()), schema)
         salvage.onProgress = onProgress
         if isMadeAnew { salvage.lose("sqlite_master: the list of tables was damaged; it was rebuilt from the pages") }
         return try salvage.run(path, options)
@@ -190,13 +191,8 @@ private final class Salvage {
     let store = try Store(path: path, schema: catalog.schema, options: options)
     defer { try? store.close() }
     try store.apply(from: try spool.reader())
-    try store.replicate { transaction in
-      try transaction.note(doubt: .unvouched, because: "the store was recovered from a damaged file")
-      do {
-        if let imports { try ImportStanding.write(imports, transaction.connection) }
-      } catch let error as StoreError where error.code == .corrupt {
-        lose("tally_meta: the progress of imports cannot be read; an import would begin again")
-      }
+    if try !RecoveredStore.note(store, imports: imports) {
+      lose("tally_meta: the progress of imports cannot be read; an import would begin again")
     }
     return report
   }
@@ -404,42 +400,5 @@ extension ORSetElement {
       result.tags[index].removed = nil
     }
     return result
-  }
-}
-
-/// A temporary file for what was read, beside the new store.
-private final class Spool {
-  private let path: String
-  private let handle: FileHandle
-
-  init(besides path: String) throws {
-    self.path = path + "-damaged-content"
-    guard FileManager.default.createFile(atPath: self.path, contents: nil, attributes: [.posixPermissions: 0o600])
-    else {
-      throw DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "the file \(self.path) cannot be written")
-    }
-    handle = try FileHandle(forUpdating: URL(fileURLWithPath: self.path))
-  }
-
-  func append(_ bytes: [UInt8]) throws {
-    do {
-      try handle.write(contentsOf: Data(bytes))
-    } catch {
-      throw DatabaseError(writing: path, error)
-    }
-  }
-
-  func reader() throws -> () throws -> [UInt8]? {
-    try handle.seek(toOffset: 0)
-    return { [handle] in
-      let data = try handle.read(upToCount: 1 << 18)
-      return data.map(Array.init).flatMap { $0.isEmpty ? nil : $0 }
-    }
-  }
-
-  /// It is in nobody's way, so that it matters little if it stays.
-  func remove() {
-    try? handle.close()
-    try? FileManager.default.removeItem(atPath: path)
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import GRDBSQLite
+import TallyStore
 
 /// Rebuilds the list of tables of a damaged file, `sqlite_master`, where SQLite cannot read it: without it nothing else
 /// is found. What the list said is looked for in the bytes of all pages; format: https://sqlite.org/fileformat.html.

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyStore
 
 /// Which table a page begins that nothing in the list of tables leads to, by what its records look like.
 enum TableShapes {

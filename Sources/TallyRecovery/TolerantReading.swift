@@ -1,5 +1,6 @@
 import GRDB
 import TallyCRDT
+import TallyStore
 
 /// Reads the rows of a table around what is damaged in it.
 final class TolerantReading {

@@ -7,6 +7,7 @@ import Tally
 import TallyStore
 import TallySync
 import TallyImport
+import TallyRecovery
 import TallyRelay
 import TallyTesting
 import Testing

@@ -3,6 +3,7 @@ import GRDB
 import Tally
 import TallyCRDT
 import TallyImport
+import TallyRecovery
 import TallyStore
 import Testing
 

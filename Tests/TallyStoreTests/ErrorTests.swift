@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Tally
 import TallyCRDT
+import TallyRecovery
 import Testing
 
 /// Bad input gets a clear error, and nothing changes.

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import TallyCRDT
+import TallyRecovery
 import Testing
 
 @testable import TallyStore

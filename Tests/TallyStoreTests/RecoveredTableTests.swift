@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyRecovery
 import TallyStore
 import Testing
 

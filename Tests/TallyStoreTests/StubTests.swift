@@ -3,6 +3,7 @@ import GRDB
 import Synchronization
 import Tally
 import TallyCRDT
+import TallyRecovery
 import TallyTesting
 import TallyWire
 import TestEffort

@@ -3,6 +3,7 @@ import GRDB
 import Synchronization
 import Tally
 import TallyCRDT
+import TallyRecovery
 import TestEffort
 import Testing
 

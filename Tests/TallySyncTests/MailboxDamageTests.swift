@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyRecovery
 import Testing
 
 /// A store that the disk has damaged, and that meets the others only through a folder.

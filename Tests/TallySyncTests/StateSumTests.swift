@@ -1,6 +1,7 @@
 import GRDB
 import Tally
 import TallyCRDT
+import TallyRecovery
 import Testing
 
 @testable import TallyStore

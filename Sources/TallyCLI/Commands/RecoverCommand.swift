@@ -1,5 +1,6 @@
 import ArgumentParser
 import Tally
+import TallyRecovery
 import TallyStore
 
 struct RecoverCommand: ParsableCommand {

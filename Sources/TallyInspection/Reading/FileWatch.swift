@@ -36,7 +36,7 @@ extension Store {
     return try read { db in
       var hasMoved: Int32 = 0
       // https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html
-      let result = sqlite3_file_control(try StoreFile.handle(db), "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+      let result = sqlite3_file_control(try db.handle(), "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
       return result != SQLITE_OK || hasMoved == 0
     }
   }

@@ -58,7 +58,7 @@ extension Store {
         // SQLite counts ATTACH, BEGIN and some PRAGMAs as reading: https://sqlite.org/c3ref/stmt_readonly.html
         guard statement.isReadonly, Self.isQuery(sql) else { throw QueryRefusal.notAQuery }
         guard try statements.next() == nil else { throw QueryRefusal.severalStatements }
-        let connection = Connection(try StoreFile.handle(db))
+        let connection = Connection(try db.handle())
         try StoreFile.checkFormat(connection, of: path)
         let sql = String(statement.sql.drop { $0.isWhitespace || $0 == ";" || $0 == "\u{FEFF}" })
         let run = {

@@ -101,7 +101,7 @@ public struct ReferenceSchema: Sendable, Hashable {
 
 extension ReferenceSchema {
   /// The reference's key on the wire (`FieldKey`).
-  var key: String { FieldKey.key(of: name, isReference: true) }
+  package var key: String { FieldKey.key(of: name, isReference: true) }
 }
 
 /// A to-many relationship: an observed-remove set of record names, in a join table `Type_name` with the columns

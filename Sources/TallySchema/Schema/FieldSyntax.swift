@@ -9,7 +9,7 @@ package enum FieldSyntax {
   }
 
   /// The same for the bytes of a text.
-  static func isDate(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+  package static func isDate(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     var rest = bytes[...]
     guard let year = number(&rest, digits: 4), take("-", &rest), let month = number(&rest, digits: 2),
       take("-", &rest), let day = number(&rest, digits: 2)

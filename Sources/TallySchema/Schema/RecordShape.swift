@@ -8,9 +8,9 @@ import TallyCRDT
 /// A record is made up by decoding it from nothing: zeros, empty texts, nulls for optionals. What it would write into
 /// its row then says the columns and their storage classes, whatever encodes it. A type that cannot be made up, such as
 /// one with a property of a type that refuses an empty text, is not compared.
-enum RecordShape {
+package enum RecordShape {
   /// - Throws: `StoreError.invalidSchema` that names the property.
-  static func check(_ type: any Entity.Type) throws(StoreError) {
+  package static func check(_ type: any Entity.Type) throws(StoreError) {
     guard let record = try? (type as? any Decodable.Type)?.init(from: BlankDecoder()),
       let encodable = record as? any EncodableRecord, let written = try? encodable.databaseDictionary
     else { return }

@@ -5,7 +5,7 @@ extension Schema {
   ///
   /// Entities, fields, references and relationships may come; columns may be renamed if they keep their wire name;
   /// delete rules may change. What `next` no longer has stays, so that an older app on another device can go on.
-  func following(_ next: Schema) throws(StoreError) -> Schema {
+  package func following(_ next: Schema) throws(StoreError) -> Schema {
     var result = self
     for entity in next.entities {
       guard let index = result.entities.firstIndex(where: { $0.type == entity.type }) else {

@@ -3,31 +3,31 @@ import TallyCRDT
 import TallyWire
 
 /// A seed set that fits a schema, with wire names and record names in place of columns and keys.
-struct CheckedSeedSet {
-  struct Record {
-    var name: AnyRecordName
-    var isRetired: Bool
+package struct CheckedSeedSet {
+  package struct Record {
+    package var name: AnyRecordName
+    package var isRetired: Bool
     /// The values by wire name, without nulls and defaults.
-    var values: [(field: String, value: Value)]
+    package var values: [(field: String, value: Value)]
   }
 
-  struct Link {
-    var source: AnyRecordName
-    var relationship: String
-    var target: AnyRecordName
+  package struct Link {
+    package var source: AnyRecordName
+    package var relationship: String
+    package var target: AnyRecordName
   }
 
-  let name: String
-  let version: Int
-  private(set) var records: [Record] = []
-  private(set) var links: [Link] = []
+  package let name: String
+  package let version: Int
+  package private(set) var records: [Record] = []
+  package private(set) var links: [Link] = []
   private var names: [String: AnyRecordName] = [:]
   /// The namespace of the set's keys.
   private let namespace: UUID
 
   /// Checks a set against a schema.
   /// - Throws: `StoreError.invalidSeeds` with the first rule that is broken.
-  init(_ set: SeedSet, _ schema: Schema) throws(StoreError) {
+  package init(_ set: SeedSet, _ schema: Schema) throws(StoreError) {
     name = set.name
     version = set.version
     namespace = SeedIdentity.uuid(ofSet: set.name)
@@ -50,7 +50,7 @@ struct CheckedSeedSet {
     !text.isEmpty && text.utf8.count <= limit && text.utf8.allSatisfy { (32...126).contains($0) }
   }
 
-  static func error(_ message: String) -> StoreError { StoreError(.invalidSeeds, message) }
+  package static func error(_ message: String) -> StoreError { StoreError(.invalidSeeds, message) }
 
   private mutating func note(_ key: SeedKey, _ schema: Schema) throws(StoreError) {
     guard Self.isPlain(key.key, limit: 128) else {

@@ -8,19 +8,19 @@ import TallyWire
 /// as it is stored, and each record and retired key in the order of declaration. Of a record's fields, references and
 /// relationships, which have no order, the sums of their hashes count. Another order of records only makes another
 /// digest: the set is then generated as before, and found to be known.
-struct SeedDigest: Equatable {
-  let high: UInt64
-  let low: UInt64
+package struct SeedDigest: Equatable {
+  package let high: UInt64
+  package let low: UInt64
 
   /// The 32 hexadecimal digits in the file.
-  var text: String { ReplicaID(high: high, low: low).description }
+  package var text: String { ReplicaID(high: high, low: low).description }
 
-  init?(_ text: Substring) {
+  package init?(_ text: Substring) {
     guard let id = ReplicaID(String(text)) else { return nil }
     (high, low) = (id.high, id.low)
   }
 
-  init(_ set: SeedSet, schema: [UInt8]) {
+  package init(_ set: SeedSet, schema: [UInt8]) {
     var hash = SipHash13(wide: true)
     hash.combine(sized: "SeedDigest")
     hash.combine(word: UInt64(SeedHistory.generator))
@@ -92,20 +92,20 @@ extension SipHash13 {
 }
 
 /// The note of a seed set that the store's own app has applied.
-struct AppliedSeed {
-  var version: Int
-  var replica: ReplicaID
+package struct AppliedSeed {
+  package var version: Int
+  package var replica: ReplicaID
   /// Nil for a set with adoptions, and where an earlier version of Tally has noted it.
-  var digest: SeedDigest?
+  package var digest: SeedDigest?
 
   /// The text in the file: version, virtual replica and digest.
-  var text: String { "\(version) \(replica)" + (digest.map { " \($0.text)" } ?? "") }
+  package var text: String { "\(version) \(replica)" + (digest.map { " \($0.text)" } ?? "") }
 
-  init(version: Int, replica: ReplicaID, digest: SeedDigest?) {
+  package init(version: Int, replica: ReplicaID, digest: SeedDigest?) {
     (self.version, self.replica, self.digest) = (version, replica, digest)
   }
 
-  init(_ text: String) throws(StoreError) {
+  package init(_ text: String) throws(StoreError) {
     let parts = text.split(separator: " ")
     guard (2...3).contains(parts.count), let version = Int(parts[0]), let replica = ReplicaID(String(parts[1])) else {
       throw StoreError(.corrupt, "the note of a seed set is malformed")

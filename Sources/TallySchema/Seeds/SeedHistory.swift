@@ -10,25 +10,28 @@ import TallyWire
 /// of declaration, the platform, the locale or the time.
 package struct SeedHistory {
   /// The version of the generator, which every change of the encoding would raise.
-  static let generator: UInt8 = 1
+  package static let generator: UInt8 = 1
   /// The type of the record that says which set and version a virtual replica is. Apps do not see it; it travels like
   /// any record.
   package static let setType = "TallySeed"
 
   /// The virtual replica.
-  let replica: ReplicaID
+  package let replica: ReplicaID
   /// The block that it wrote.
-  let block: DeltaBlock
+  package let block: DeltaBlock
 
-  var dot: Dot { Dot(replica: replica, sequence: 1) }
-  var vector: StateVector {
+  package var dot: Dot { Dot(replica: replica, sequence: 1) }
+  package var vector: StateVector {
     var vector = StateVector()
     vector.include(dot)
     return vector
   }
 
+  /// A history of these parts; that of a set is made of the set.
+  package init(replica: ReplicaID, block: DeltaBlock) { (self.replica, self.block) = (replica, block) }
+
   /// The history of a set that has been checked against `schema`.
-  init(_ set: CheckedSeedSet) {
+  package init(_ set: CheckedSeedSet) {
     let nobody = ReplicaID(high: 0, low: 0)
     var writer = ByteWriter()
     writer.bytes += Array("TallySeeds".utf8)
@@ -46,7 +49,7 @@ package struct SeedHistory {
 }
 
 extension CheckedSeedSet {
-  func block(by replica: ReplicaID) -> DeltaBlock {
+  package func block(by replica: ReplicaID) -> DeltaBlock {
     let stamp = Stamp(
       rank: .seed, time: HybridTime(milliseconds: UInt64(version)), dot: Dot(replica: replica, sequence: 1))
     var groups: [String: DeltaBlock.Records] = [:]

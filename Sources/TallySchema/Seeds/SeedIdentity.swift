@@ -6,7 +6,7 @@ import TallyWire
 /// replicas by hash.
 public enum SeedIdentity {
   /// The namespace of the names of seed sets.
-  static let namespace = UUID(
+  package static let namespace = UUID(
     uuid: (0x5A, 0x11, 0x9D, 0x3E, 0x0C, 0x52, 0x4F, 0x6B, 0x8E, 0x27, 0xB1, 0x04, 0x7A, 0xC9, 0x36, 0xD8))
 
   /// The namespace of the keys of one seed set.
@@ -24,7 +24,7 @@ public enum SeedIdentity {
   }
 
   /// The virtual replica whose history has this canonical encoding.
-  static func replica(of bytes: [UInt8]) -> ReplicaID {
+  package static func replica(of bytes: [UInt8]) -> ReplicaID {
     ReplicaID(Array(SHA256.hash(bytes).prefix(16)))
   }
 }

@@ -7,7 +7,7 @@ public struct ApplyResult: Sendable, Equatable {
   /// Records whose content was removed for good because the sender's was.
   public var emptied = 0
   /// Whether content went for good that files beside the store may still hold.
-  var hasRemoved = false
+  package var hasRemoved = false
   /// Whether the sender's fingerprint contradicts ours although both vectors are equal: one of the two has lost or
   /// altered something. Exchange full states to repair it.
   public var fingerprintMismatch = false
@@ -20,7 +20,7 @@ public struct ApplyResult: Sendable, Equatable {
   /// The result of a delta that changed nothing.
   public init() {}
 
-  init(changes: Int, conflicts: Int) {
+  package init(changes: Int, conflicts: Int) {
     self.changes = changes
     self.conflicts = conflicts
   }

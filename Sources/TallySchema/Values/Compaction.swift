@@ -15,7 +15,7 @@ public enum Compaction: Sendable, Hashable {
   case off
 
   /// For how long deleted records can be restored.
-  var restoreWindow: RestoreWindow {
+  package var restoreWindow: RestoreWindow {
     switch self {
     case .automatic(let window), .manual(let window): window
     case .off: .days(30)

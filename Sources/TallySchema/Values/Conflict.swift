@@ -60,6 +60,15 @@ public struct Conflict: Sendable, Equatable, Identifiable {
   /// When this replica noticed, by its own clock.
   public var noticed: Date
 
+  package init(
+    kind: Kind, name: AnyRecordName, field: String, column: String?, loser: Stamp, loserValue: Value, winner: Stamp,
+    winnerValue: Value, noticed: Date
+  ) {
+    (self.kind, self.name, self.field, self.column) = (kind, name, field, column)
+    (self.loser, self.loserValue, self.winner, self.winnerValue) = (loser, loserValue, winner, winnerValue)
+    self.noticed = noticed
+  }
+
   /// The entry's identity, for lists: the same on every device that has the entry. Its description is stable text, for
   /// a record that says what was decided.
   ///
@@ -119,7 +128,7 @@ public struct Conflict: Sendable, Equatable, Identifiable {
 
 extension Conflict.Kind {
   /// The number in the journal's table.
-  var number: Int64 {
+  package var number: Int64 {
     switch self {
     case .overwritten: 0
     case .deleted: 1
@@ -128,7 +137,7 @@ extension Conflict.Kind {
     }
   }
 
-  init(number: Int64) { self = Self.allCases.first { $0.number == number } ?? .overwritten }
+  package init(number: Int64) { self = Self.allCases.first { $0.number == number } ?? .overwritten }
 }
 
 extension Conflict.ID: CustomStringConvertible {

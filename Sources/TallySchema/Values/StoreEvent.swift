@@ -40,7 +40,11 @@ public struct StoreEvent: Sendable, Equatable {
   public internal(set) var transactionCount = 1
 
   /// The most names that one event lists.
-  static let nameLimit = 1000
+  package static let nameLimit = 1000
+
+  package init(origins: Set<Origin>, tables: Set<String>, records: Records) {
+    (self.origins, self.tables, self.records) = (origins, tables, records)
+  }
 
   /// Whether the event may concern a record. False is certain.
   ///
@@ -61,7 +65,7 @@ public struct StoreEvent: Sendable, Equatable {
   public func mayConcern<Record>(_ name: RecordName<Record>) -> Bool { mayConcern(name.name) }
 
   /// Makes one event of two, for a reader who is slower than the changes.
-  mutating func merge(_ other: StoreEvent) {
+  package mutating func merge(_ other: StoreEvent) {
     origins.formUnion(other.origins)
     tables.formUnion(other.tables)
     transactionCount += other.transactionCount

@@ -3,8 +3,7 @@ import TallyCRDT
 
 /// Triggers, indexes and columns that the app has added to the file. Reread whenever the schema changes.
 struct AppObjects {
-  /// The columns of a unique index that the app added, each with its collation.
-  typealias UniqueIndex = [(column: String, collation: String)]
+  typealias UniqueIndex = Catalog.UniqueIndex
 
   /// Whether every connection has the collations of an index: SQLite's own, none of the app's.
   static func hasBuiltInCollations(_ index: UniqueIndex) -> Bool {

@@ -3,20 +3,22 @@
 ///
 /// The hashes stand in buckets by their first byte. One array of a million hashes would take half as much again
 /// whenever it grows, and while it is sorted.
-struct HashList {
+package struct HashList {
   private var buckets = [[UInt64]](repeating: [], count: 256)
 
   /// The number of hashes that were added, equal ones included.
-  private(set) var count = 0
+  package private(set) var count = 0
+
+  package init() {}
 
   /// The number of different hashes. Requires `sort()`.
-  var distinctCount: Int {
+  package var distinctCount: Int {
     buckets.reduce(0) { sum, hashes in
       hashes.isEmpty ? sum : sum + 1 + zip(hashes, hashes.dropFirst()).count { $0 != $1 }
     }
   }
 
-  mutating func append(_ hash: UInt64) {
+  package mutating func append(_ hash: UInt64) {
     let bucket = Self.bucket(of: hash)
     // An array grows to twice its size by itself.
     let size = buckets[bucket].count
@@ -26,10 +28,10 @@ struct HashList {
   }
 
   /// Sorts the list, which `contains` and `distinctCount` require.
-  mutating func sort() { for bucket in buckets.indices { buckets[bucket].sort() } }
+  package mutating func sort() { for bucket in buckets.indices { buckets[bucket].sort() } }
 
   /// Whether the list has the hash. Cost: a binary search.
-  func contains(_ hash: UInt64) -> Bool {
+  package func contains(_ hash: UInt64) -> Bool {
     let hashes = buckets[Self.bucket(of: hash)]
     var (low, high) = (0, hashes.count)
     while low < high {

@@ -365,7 +365,7 @@ extension StateVector {
 
 extension RecordState {
   /// Returns the state with deletes and a life that have seen no more than `vector`.
-  func having(seen vector: StateVector) -> RecordState {
+  package func having(seen vector: StateVector) -> RecordState {
     var result = self
     for index in result.deletes.indices {
       result.deletes[index].context = result.deletes[index].context.within(vector)
@@ -375,7 +375,7 @@ extension RecordState {
   }
 
   /// Returns the state without the cells that `vector` does not cover.
-  func within(_ vector: StateVector) -> RecordState {
+  package func within(_ vector: StateVector) -> RecordState {
     var result = self
     if let existence, !vector.covers(existence.dot) { result.existence = nil }
     if let life {
@@ -418,7 +418,7 @@ extension Place {
 
 extension ORSetElement {
   /// Returns the element without the tags and removals that `vector` does not cover.
-  func within(_ vector: StateVector) -> ORSetElement {
+  package func within(_ vector: StateVector) -> ORSetElement {
     var result = self
     result.tags.removeAll { !vector.covers($0.added.dot) && !($0.removed.map { vector.covers($0.dot) } ?? false) }
     return result

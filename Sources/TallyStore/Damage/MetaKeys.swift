@@ -2,7 +2,7 @@ import TallyCRDT
 
 /// The keys of `tally_meta`. A key that the disk has changed hides its row, and rows beside it, from a statement that
 /// looks one up; nothing that is stored under it has a sum.
-enum MetaKeys {
+package enum MetaKeys {
   private static let names: Set<String> = [
     "catalog", "schema", "self", "incarnation", "doubt", "lost", "renewal", "echo", "retired", "marks",
     "imports", "lives", "log", "needless", "shape", "stubs", "tables",
@@ -12,7 +12,7 @@ enum MetaKeys {
   private static func isKnown(_ key: [UInt8]) -> Bool { isKnown(String(decoding: key, as: UTF8.self)) }
 
   /// Whether a store uses the key.
-  static func isKnown(_ text: String) -> Bool {
+  package static func isKnown(_ text: String) -> Bool {
     names.contains(text) || prefixes.contains { text.hasPrefix($0) && text.utf8.count > $0.utf8.count }
   }
 

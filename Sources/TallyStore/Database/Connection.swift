@@ -50,14 +50,14 @@ package final class Connection {
 
   /// For as long as GRDB's connection lives.
   init(on database: Database) throws {
-    handle = try StoreFile.handle(database)
+    handle = try database.handle()
     (self.database, host) = (nil, database)
   }
 
   /// For one access of GRDB's to a connection that lives on: statements stay prepared there from one access to the
   /// next.
   init(_ database: Database) throws {
-    handle = try StoreFile.handle(database)
+    handle = try database.handle()
     (self.database, host) = (database, nil)
   }
 
@@ -249,7 +249,7 @@ package final class Connection {
     sqlite3_table_column_metadata(handle, "main", table, column, nil, nil, nil, nil, nil) == SQLITE_OK
   }
 
-  func execute(_ sql: String) throws {
+  package func execute(_ sql: String) throws {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw DatabaseError(handle, sql: sql) }
   }
 
@@ -300,5 +300,14 @@ package final class Connection {
     statements = [:]
     rowStatements = [:]
     rareStatements = [:]
+  }
+}
+
+extension Database {
+  /// SQLite's connection.
+  /// - Throws: `StoreError.closed` if it has none any more.
+  package func handle() throws -> OpaquePointer {
+    guard let sqliteConnection else { throw StoreError(.closed, "the store is closed") }
+    return sqliteConnection
   }
 }

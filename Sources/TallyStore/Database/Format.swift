@@ -5,7 +5,7 @@ package enum Format {
   /// "TALY" in `PRAGMA application_id`.
   package static let applicationID = 0x5441_4C59
   /// The version in `PRAGMA user_version`.
-  static let version = 6
+  package static let version = 6
   /// The first version in which the change log lists each item under the latest transaction of each replica.
   static let logVersion = 6
   /// The oldest version that is read. Version 1 had clocks and bodies without checksums, version 2 did not tell
@@ -13,7 +13,7 @@ package enum Format {
   /// version 5 lacked what deletes had seen; they become version 6 when they are opened for writing. None of them was
   /// released.
   static let oldest = 3
-  static let tables = """
+  package static let tables = """
     CREATE TABLE tally_meta(key TEXT NOT NULL PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
     CREATE TABLE tally_zone(
       n INTEGER NOT NULL PRIMARY KEY, id BLOB NOT NULL UNIQUE, fingerprint BLOB NOT NULL,
@@ -74,7 +74,7 @@ package enum Format {
   ]
   /// The one of the store's own tables that comes after those of the entities: see `TableOrder`. It holds the least.
   static let lastTable = "tally_note"
-  static let laterTables = """
+  package static let laterTables = """
     CREATE TABLE IF NOT EXISTS tally_stub(
       kind INTEGER NOT NULL, key ANY NOT NULL, body BLOB NOT NULL,
       PRIMARY KEY(kind, key)) STRICT, WITHOUT ROWID;

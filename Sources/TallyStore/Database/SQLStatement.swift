@@ -53,7 +53,7 @@ package final class SQLStatement {
 
   package func bind(_ index: Int, _ number: Int64) { sqlite3_bind_int64(handle, Int32(index), number) }
   package func bind(_ index: Int, _ number: Int) { sqlite3_bind_int64(handle, Int32(index), Int64(number)) }
-  func bindNull(_ index: Int) { sqlite3_bind_null(handle, Int32(index)) }
+  package func bindNull(_ index: Int) { sqlite3_bind_null(handle, Int32(index)) }
 
   package func bind(_ index: Int, _ text: String) {
     var text = text
@@ -67,24 +67,13 @@ package final class SQLStatement {
 
   package func bind(_ index: Int, _ bytes: [UInt8]) {
     bytes.withUnsafeBytes { raw in
-      _ =
-        raw.isEmpty
-        ? sqlite3_bind_zeroblob(handle, Int32(index), 0)
-        : sqlite3_bind_blob(handle, Int32(index), raw.baseAddress, Int32(raw.count), Self.transient)
+      if raw.isEmpty { sqlite3_bind_zeroblob(handle, Int32(index), 0) } else { bind(index, copying: raw) }
     }
   }
 
-  package func bind(_ index: Int, _ clock: InlineClock) {
-    clock.withBytes { raw in
-      _ = sqlite3_bind_blob(handle, Int32(index), raw.baseAddress, Int32(raw.count), Self.transient)
-    }
-  }
-
-  /// Binds the sixteen bytes of an id.
-  func bind(_ index: Int, _ replica: ReplicaID) {
-    withUnsafeBytes(of: (replica.high.bigEndian, replica.low.bigEndian)) { raw in
-      _ = sqlite3_bind_blob(handle, Int32(index), raw.baseAddress, Int32(raw.count), Self.transient)
-    }
+  /// Binds a blob that is not empty.
+  func bind(_ index: Int, copying blob: UnsafeRawBufferPointer) {
+    sqlite3_bind_blob(handle, Int32(index), blob.baseAddress, Int32(blob.count), Self.transient)
   }
 
   /// Binds a text that stays where it is until `clearBindings()`.
@@ -202,16 +191,10 @@ package final class SQLStatement {
     return Array(UnsafeRawBufferPointer(start: base, count: Int(sqlite3_column_bytes(handle, Int32(column)))))
   }
 
-  /// The clock of a row.
-  /// - Throws: `StoreError.corrupt` for anything but fifteen bytes.
-  package func clock(_ column: Int) throws(StoreError) -> InlineClock {
-    let base = sqlite3_column_blob(handle, Int32(column))
-    let count = Int(sqlite3_column_bytes(handle, Int32(column)))
-    return try InlineClock(UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : count))
-  }
-
   /// Calls `body` with the bytes of a column, which are gone afterwards.
-  package func withBlob<T>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
+  package func withBlob<T, Failure: Error>(
+    _ column: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> T
+  ) throws(Failure) -> T {
     let base = sqlite3_column_blob(handle, Int32(column))
     let count = Int(sqlite3_column_bytes(handle, Int32(column)))
     return try body(UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : count))

@@ -38,7 +38,7 @@ final class SnapshotReaders: Sendable {
     init(_ queue: DatabaseQueue) throws {
       self.queue = queue
       connection = try queue.unsafeRead { db in
-        let handle = try StoreFile.handle(db)
+        let handle = try db.handle()
         // GRDB asks what statements of its own read, and runs none here. To be asked takes longer than to prepare them.
         sqlite3_set_authorizer(handle, nil, nil)
         return Connection(handle)

@@ -2,7 +2,7 @@ import TallyCRDT
 import TallyWire
 
 /// Collects items until a block is full. A record that would fill a block of its own goes out in parts.
-struct BlockBuilder {
+package struct BlockBuilder {
   private let fields: [FieldID: Catalog.Field]
   private let base: StateVector
   /// Replicas that no cell can be of.
@@ -32,7 +32,7 @@ struct BlockBuilder {
     var last: (field: FieldID, number: UInt32)?
   }
 
-  init(catalog: Catalog, base: StateVector, strangers: Set<ReplicaID>) {
+  package init(catalog: Catalog, base: StateVector, strangers: Set<ReplicaID>) {
     (fields, self.base, self.strangers) = (catalog.fields, base, strangers)
   }
 
@@ -45,7 +45,7 @@ struct BlockBuilder {
   }
 
   /// Adds what `base` does not cover of a record, and hands out each block that this fills.
-  mutating func add(
+  package mutating func add(
     _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ body: (BlockDraft) throws -> Void
   ) throws {
     if let new = state.delta(since: base) { try add(name, kind, new: new, body) }
@@ -165,7 +165,7 @@ struct BlockBuilder {
   }
 
   /// Adds what `base` does not cover of a link, and hands out the block if this fills it.
-  mutating func add(
+  package mutating func add(
     _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ body: (BlockDraft) throws -> Void
   ) throws {
     guard let element = element.delta(since: base) else { return }
@@ -253,7 +253,7 @@ struct BlockBuilder {
   }
 
   /// Hands out the block so far, unless it is empty, and starts the next.
-  mutating func handOut(_ body: (BlockDraft) throws -> Void) rethrows {
+  package mutating func handOut(_ body: (BlockDraft) throws -> Void) rethrows {
     guard count > 0 else { return }
     let block = DeltaBlock(records: groups.map(\.records), links: Array(links.values))
     try body(BlockDraft(block, packed: packed.map(\.records)))

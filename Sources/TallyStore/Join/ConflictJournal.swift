@@ -75,7 +75,7 @@ struct ConflictJournal {
   }
 
   private func bind(_ stamp: Stamp, _ value: Value, to statement: SQLStatement, from index: Int) {
-    statement.bind(index, stamp.dot.replica)
+    statement.bind(index, stamp.dot.replica.bytes)
     statement.bind(index + 1, Int64(stamp.dot.sequence))
     statement.bind(index + 2, Int64(stamp.time.milliseconds))
     statement.bind(index + 3, value)

@@ -6,7 +6,7 @@ import TallyWire
 ///
 /// Migrations write no cells: a new field reads as its default, and what a newer peer had sent for it before is shown
 /// now.
-struct SchemaMigration {
+package struct SchemaMigration {
   private let transaction: WriteTransaction
   private var connection: Connection { transaction.connection }
   private var reader: StateReader { transaction.reader }
@@ -242,13 +242,13 @@ struct SchemaMigration {
   }
 
   /// Identifiers were checked by `Schema.validate()`: letters, digits and underscores only, so quotes need no escaping.
-  static func table(_ entity: EntitySchema, ifNotExists: Bool = false) -> String {
+  package static func table(_ entity: EntitySchema, ifNotExists: Bool = false) -> String {
     table(entity, columns: entity.fields.map(column) + entity.references.map(column) + [clockColumn], ifNotExists)
   }
 
   /// The SQL of a table with its columns in another order than the schema's. The first `clockPlace` of them stand
   /// before the clock; the others came with later schemas.
-  static func table(_ entity: EntitySchema, order: [Column], clockPlace: Int) -> String {
+  package static func table(_ entity: EntitySchema, order: [Column], clockPlace: Int) -> String {
     var columns = order.compactMap { column in
       entity.fields.first { $0.wireName == column.wireName }.map(Self.column)
         ?? entity.references.first { $0.name == column.name }.map(Self.column)

@@ -189,7 +189,7 @@ extension Store {
   package func reason(for error: any Error) -> any Error {
     do {
       return try read { db in
-        try TableShape.explaining(Connection(try StoreFile.handle(db))) { throw error }
+        try TableShape.explaining(Connection(try db.handle())) { throw error }
       }
     } catch {
       return error

@@ -8,10 +8,9 @@
     init(_ set: CheckedSeedSet, _ options: StoreOptions) {
       let sound = SeedHistory(set)
       let minted = options.planted.contains(.seedsOfOwnReplica) ? options.mintReplica?() : nil
-      replica = minted ?? sound.replica
       var block = minted.map { set.block(by: $0) } ?? sound.block
       if options.planted.contains(.seedCellsAreOrdinary) { block.makeOrdinary() }
-      self.block = block
+      self.init(replica: minted ?? sound.replica, block: block)
     }
   }
 

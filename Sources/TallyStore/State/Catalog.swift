@@ -5,9 +5,9 @@ import TallyWire
 /// The types, fields and replicas that the file knows. Entries are only ever added.
 package struct Catalog: Sendable {
   package struct Field: Sendable {
-    var kind: KindNumber
+    package var kind: KindNumber
     /// The field's key (`FieldKey`), and its hash.
-    let key: String
+    package let key: String
     let hash: UInt64
 
     /// The wire name.
@@ -18,14 +18,16 @@ package struct Catalog: Sendable {
     }
   }
 
-  var version = -1
-  var schema = Schema()
+  package var version = -1
+  package var schema = Schema()
   /// Whether the file has entities and says nothing of them. An empty schema would hide all records, and what was
   /// written meanwhile would count as captured.
   private(set) var isSchemaLost = false
   package var records: [KindNumber: RecordKind] = [:]
   package var links: [KindNumber: LinkKind] = [:]
   package var fields: [FieldID: Field] = [:]
+  package init() {}
+
   /// For each number whether it is that of a reference.
   private var references: [Bool] = []
   package var replicas = ReplicaTable()
@@ -35,8 +37,10 @@ package struct Catalog: Sendable {
   var updatesClocks = Set<KindNumber>()
   /// The kinds whose tables say what SQLite does about a conflict.
   var resolvesConflicts = Set<KindNumber>()
+  /// The columns of a unique index that the app added, each with its collation.
+  typealias UniqueIndex = [(column: String, collation: String)]
   /// The columns of the app's unique indexes on a kind's table, those on all of its rows.
-  var uniqueIndexes: [KindNumber: [AppObjects.UniqueIndex]] = [:]
+  var uniqueIndexes: [KindNumber: [UniqueIndex]] = [:]
   /// The columns of a kind's table that stand in any unique index of the app's; nil for any column, where an index is
   /// on an expression.
   var uniqueColumns: [KindNumber: Set<String>] = [:]
@@ -45,7 +49,7 @@ package struct Catalog: Sendable {
   /// dangling ones.
   var uncheckedReferences = Set<KindNumber>()
 
-  private(set) var kindOfType: [String: KindNumber] = [:]
+  package private(set) var kindOfType: [String: KindNumber] = [:]
   private(set) var linkOfName: [String: KindNumber] = [:]
   private(set) var fieldOfKey: [KindNumber: [String: FieldID]] = [:]
   package private(set) var replicaNumbers: [ReplicaID: ReplicaNumber] = [:]
@@ -64,7 +68,7 @@ package struct Catalog: Sendable {
   func hash(of field: FieldID) -> UInt64 { fields[field]?.hash ?? 0 }
 
   /// Kinds with a table, those that others refer to first, so that a receiver meets a target before what refers to it.
-  private(set) var orderedKinds: [RecordKind] = []
+  package private(set) var orderedKinds: [RecordKind] = []
 
   private func inOrder() -> [RecordKind] {
     var order: [RecordKind] = []
@@ -146,7 +150,7 @@ extension Catalog {
   }
 
   /// Fills in what follows from the rows.
-  mutating func index() {
+  package mutating func index() {
     kindOfType = Dictionary(uniqueKeysWithValues: records.values.map { ($0.type, $0.number) })
     linkOfName = Dictionary(uniqueKeysWithValues: links.values.map { ($0.wireName, $0.number) })
     replicaNumbers = replicas.numbers
@@ -205,12 +209,12 @@ extension Catalog {
 // MARK: - Adding
 
 extension Catalog {
-  mutating func add(replica: ReplicaID, number: ReplicaNumber) {
+  package mutating func add(replica: ReplicaID, number: ReplicaNumber) {
     replicas[number] = replica
     replicaNumbers[replica] = number
   }
 
-  mutating func add(kind number: KindNumber, source: String, relationship: String, target: String) {
+  package mutating func add(kind number: KindNumber, source: String, relationship: String, target: String) {
     if relationship.isEmpty {
       let kind = RecordKind(number: number, type: source, entity: schema[source])
       (records[number], kindOfType[source]) = (kind, number)
@@ -239,7 +243,7 @@ extension Catalog {
     return id
   }
 
-  mutating func add(field number: UInt32, kind: KindNumber, key: String) -> FieldID {
+  package mutating func add(field number: UInt32, kind: KindNumber, key: String) -> FieldID {
     let field = add(Field(kind: kind, key: key), number)
     fieldOfKey[kind, default: [:]][key] = field
     guard key == SeedAdoption.forwardKey, let known = records[kind] else { return field }
@@ -272,21 +276,6 @@ extension Catalog {
 
   private func isKnown(_ source: String, _ relationship: String, _ target: String) -> Bool {
     schema[source]?.relationships.contains { $0.name == relationship && $0.to == target } ?? false
-  }
-}
-
-extension ReplicaID {
-  init(_ bytes: [UInt8]) {
-    func half(_ range: Range<Int>) -> UInt64 {
-      range.reduce(0) { $0 << 8 | UInt64($1 < bytes.count ? bytes[$1] : 0) }
-    }
-    self.init(high: half(0..<8), low: half(8..<16))
-  }
-
-  var bytes: [UInt8] {
-    var writer = ByteWriter()
-    writer.replica(self)
-    return writer.bytes
   }
 }
 

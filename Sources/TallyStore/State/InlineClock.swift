@@ -38,7 +38,7 @@ package enum InlineClock: Equatable {
     var next: Extra { Extra(number: number, revision: (revision &+ 1) & 0x7FFF_FFFF) }
   }
 
-  static let size = 12 + StateSum.size
+  package static let size = 12 + StateSum.size
   static let unstampedSQL = "x'" + String(repeating: "00", count: size) + "'"
   static let leavingSQL = "x'" + String(repeating: "FF", count: size) + "'"
   private static let extraMark: UInt64 = 0xFFFF
@@ -82,7 +82,7 @@ package enum InlineClock: Equatable {
   }
 
   /// The row of `tally_extra`, if the state is there.
-  var extra: Extra? { if case .extra(let extra) = self { extra } else { nil } }
+  package var extra: Extra? { if case .extra(let extra) = self { extra } else { nil } }
 
   /// The same clock with another sum; only a uniform clock has one.
   func with(_ sum: StateSum) -> InlineClock {
@@ -107,5 +107,17 @@ package enum InlineClock: Equatable {
     return try withUnsafeBytes(of: (first.bigEndian, last.bigEndian)) {
       try body(UnsafeRawBufferPointer(rebasing: $0[..<Self.size]))
     }
+  }
+}
+
+extension SQLStatement {
+  package func bind(_ index: Int, _ clock: InlineClock) {
+    clock.withBytes { bind(index, copying: $0) }
+  }
+
+  /// The clock of a row.
+  /// - Throws: `StoreError.corrupt` for anything but fifteen bytes.
+  package func clock(_ column: Int) throws(StoreError) -> InlineClock {
+    try withBlob(column) { raw throws(StoreError) in try InlineClock(raw) }
   }
 }

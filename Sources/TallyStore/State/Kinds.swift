@@ -76,7 +76,7 @@ package final class RecordKind: Sendable {
   /// The field by which a duplicate says for which seed it gave way; nil if no record of the type ever did.
   let forwardField: FieldID?
   /// Selects row id, name, clock and the kind's columns: of all rows, of one name, and of one row.
-  let rowSQL: String
+  package let rowSQL: String
   let rowByName: KeyedSQL
   let rowByNumber: KeyedSQL
   /// Selects number, body and name of what `tally_hidden` has of one name.
@@ -154,13 +154,13 @@ package final class LinkKind: Sendable {
   package let number: KindNumber
   package let source: String
   package let relationship: String
-  let target: String
+  package let target: String
   /// Whether the schema has it.
   package let isKnown: Bool
   package let table: String
   let wireName: String
   /// Selects row id, ends and clock: of all rows, and of one.
-  let rowSQL: String
+  package let rowSQL: String
   let row: RowSQL
   let rowByNumber: RowSQL
   package let rowsFrom: RowSQL

@@ -18,17 +18,17 @@ package struct LogTail: Sendable {
   }
 
   /// An entry of the vector.
-  struct Raised: Equatable, Sendable {
-    var replica: ReplicaNumber
-    var sequence: UInt64
+  package struct Raised: Equatable, Sendable {
+    package var replica: ReplicaNumber
+    package var sequence: UInt64
   }
 
   /// In the order in which they came.
   package private(set) var entries: [Entry] = []
   /// By replica.
-  private(set) var vector: [Raised] = []
+  package private(set) var vector: [Raised] = []
   /// Whether the disk has changed it: then nothing of it is known.
-  private(set) var isDamaged = false
+  package private(set) var isDamaged = false
   /// The bytes of `entries`.
   private var encoded: [UInt8] = []
   /// Whether it is not what was last read or written.
@@ -40,7 +40,7 @@ package struct LogTail: Sendable {
   /// The most entries of the vector.
   static let mostRaised = 16
 
-  init() {}
+  package init() {}
 
   var isEmpty: Bool { entries.isEmpty && vector.isEmpty && !isDamaged }
 
@@ -193,7 +193,7 @@ package struct LogTail: Sendable {
   private static func sum(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.withUnsafeBytes { SipHash13.hash($0) } }
 
   /// Reads the column; gives nothing but `isDamaged` if these are not the bytes that were written.
-  init(_ bytes: [UInt8]) {
+  package init(_ bytes: [UInt8]) {
     guard !bytes.isEmpty else { return }
     if let sound = Self(sound: bytes) { self = sound } else { isDamaged = true }
   }

@@ -3,7 +3,7 @@ import TallyCRDT
 /// The tables that give numbers to replicas, types and fields. All other bytes of the file speak in these numbers, so
 /// each row has a sum of its own: a row that the disk has changed would turn what one replica wrote, or what stands in
 /// one field, into another's, and the sum of the content cannot say which row it was.
-enum NumberedTable: String, CaseIterable {
+package enum NumberedTable: String, CaseIterable {
   case replica = "tally_replica"
   case kind = "tally_kind"
   case field = "tally_field"
@@ -52,11 +52,11 @@ private struct RowTally: Equatable {
 }
 
 /// One row of such a table.
-struct NumberedRow {
+package struct NumberedRow {
   let table: NumberedTable
-  var number: Int
+  package var number: Int
   /// The bytes of each column; of a number its digits.
-  var values: [[UInt8]]
+  package var values: [[UInt8]]
 
   init(_ table: NumberedTable, _ number: Int, _ values: [[UInt8]]) {
     (self.table, self.number, self.values) = (table, number, values)
@@ -68,7 +68,7 @@ struct NumberedRow {
   }
 
   /// A value as a text, or a number's digits.
-  func text(_ place: Int) -> String { String(decoding: values[place], as: UTF8.self) }
+  package func text(_ place: Int) -> String { String(decoding: values[place], as: UTF8.self) }
 
   /// SipHash-2-4 of the table's name, the number and the values, each value after its length.
   var sum: Int64 {
@@ -114,7 +114,7 @@ struct NumberedRow {
 
 extension NumberedTable {
   /// The query that reads a row: `n`, the other columns and, where the file has it, the sum.
-  var query: String { "SELECT * FROM \(rawValue)" }
+  package var query: String { "SELECT * FROM \(rawValue)" }
 
   /// The same of all rows, without indexes.
   func scan(_ connection: Connection) throws -> SQLStatement {
@@ -122,7 +122,7 @@ extension NumberedTable {
   }
 
   /// - Throws: `StoreError.corrupt` if the row that a query is at is not what was last written.
-  func check(_ query: SQLStatement) throws(StoreError) {
+  package func check(_ query: SQLStatement) throws(StoreError) {
     let place = columns.count + 1
     // A file of before has no such column.
     let isSound = query.columnCount <= place || query.int64(place) == NumberedRow(self, in: query).sum
@@ -131,7 +131,7 @@ extension NumberedTable {
   }
 
   /// The row that a query is at, with one bit repaired if need be; nil if more than that is damaged.
-  func sound(_ query: SQLStatement) -> NumberedRow? {
+  package func sound(_ query: SQLStatement) -> NumberedRow? {
     let (row, place) = (NumberedRow(self, in: query), columns.count + 1)
     guard query.columnCount > place else { return Self.numbers.contains(row.number) ? row : nil }
     return query.int64(place) == row.sum ? row : row.putRight(for: query.int64(place))

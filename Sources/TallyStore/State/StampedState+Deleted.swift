@@ -64,12 +64,3 @@ extension StampedState {
     return writer.bytes
   }
 }
-
-extension WriteTransaction {
-  /// Whether a delete of a record of a kind is nothing but that: no record is seen or hidden with it, and none refers
-  /// to it.
-  func hasPlainDeletes(_ kind: RecordKind) -> Bool {
-    hasPlainRows(kind) && kind.ownerColumns.isEmpty && !catalog.referredKinds.contains(kind.number)
-      && !catalog.hasStubs && writer.seenAbove?.isInUse != true
-  }
-}

@@ -15,7 +15,7 @@ extension StateReader {
   }
 
   /// The hidden link of a body.
-  func hiddenLink(_ body: UnsafeRawBufferPointer) throws -> StoredLink {
+  package func hiddenLink(_ body: UnsafeRawBufferPointer) throws -> StoredLink {
     let (element, sum) = try StateCoding.decodeLink(body, self)
     return StoredLink(element: element, place: .cut, sum: sum)
   }
@@ -103,7 +103,7 @@ extension StateReader {
 
 extension LinkKind {
   /// The message about a key in `tally_cut` that cannot be read.
-  static let malformedKey = "a hidden link's key is malformed"
+  package static let malformedKey = "a hidden link's key is malformed"
 }
 
 extension SQLStatement {
@@ -114,7 +114,7 @@ extension SQLStatement {
   }
 
   /// The ends that the keys in two columns give, with the types of the link's kind; nil if one holds no key.
-  func linkKey(_ column: Int, _ kind: LinkKind) -> LinkKey? {
+  package func linkKey(_ column: Int, _ kind: LinkKind) -> LinkKey? {
     guard let source = name(column, kind.source), let target = name(column + 1, kind.target) else { return nil }
     return LinkKey(source: source, target: target)
   }

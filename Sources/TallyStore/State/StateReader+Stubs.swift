@@ -36,7 +36,7 @@ extension StateReader {
   }
 
   /// The record of a stub's bytes.
-  func stub(_ body: UnsafeRawBufferPointer) throws -> StoredRecord {
+  package func stub(_ body: UnsafeRawBufferPointer) throws -> StoredRecord {
     let (state, sum) = try StubCoding.decode(body, self)
     return StoredRecord(state: state, place: .stub, sum: sum)
   }

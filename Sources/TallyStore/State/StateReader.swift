@@ -92,7 +92,7 @@ package final class StateReader {
   /// The state vector and sums of the snapshot, once read: they cannot change while it is open.
   private var standing: (vector: StateVector?, zone: (sums: KeptSums, tail: LogTail)?)
 
-  init(_ connection: Connection, catalog: Catalog, isSnapshot: Bool = false) {
+  package init(_ connection: Connection, catalog: Catalog, isSnapshot: Bool = false) {
     (self.connection, self.catalog, self.isSnapshot) = (connection, catalog, isSnapshot)
   }
 
@@ -246,13 +246,13 @@ package final class StateReader {
   }
 
   /// The hidden record of a body.
-  func hiddenRecord(_ number: Int, _ body: UnsafeRawBufferPointer) throws -> StoredRecord {
+  package func hiddenRecord(_ number: Int, _ body: UnsafeRawBufferPointer) throws -> StoredRecord {
     let (state, sum) = try StateCoding.decodeRecord(body, self, row: nil)
     return StoredRecord(state: state, place: .hidden(number: number), sum: sum)
   }
 
   /// The record in the current row of a query for a kind's rows.
-  func record(in query: SQLStatement, _ kind: RecordKind) throws -> StoredRecord {
+  package func record(in query: SQLStatement, _ kind: RecordKind) throws -> StoredRecord {
     let clock = try query.clock(2)
     let values = query.values(3..<3 + kind.columns.count)
     let (state, sum) = try self.state(clock, values, kind)
@@ -403,7 +403,7 @@ package final class StateReader {
 
   /// The name of the record in the current row of a query for a kind's rows; nil for what another program wrote under a
   /// name that is none and so was never captured.
-  func name(in query: SQLStatement) throws -> AnyRecordName? {
+  package func name(in query: SQLStatement) throws -> AnyRecordName? {
     if let name = try? AnyRecordName(query.text(1) ?? "") { return name }
     if try query.clock(2) == .unstamped { return nil }
     throw StoreError(.corrupt, "a record's name is malformed")

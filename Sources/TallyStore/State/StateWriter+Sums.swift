@@ -84,13 +84,13 @@ extension Catalog {
 
   /// Checks that a record is what was last written, before it is given away.
   /// - Throws: `StoreError.corrupt`.
-  func check(_ stored: StoredRecord, _ name: AnyRecordName, _ kind: RecordKind) throws(StoreError) {
+  package func check(_ stored: StoredRecord, _ name: AnyRecordName, _ kind: RecordKind) throws(StoreError) {
     guard sum(of: stored, name, kind) == stored.sum else { throw .unfit(printable(name.text)) }
   }
 
   /// Checks that a link is what was last written, before it is given away.
   /// - Throws: `StoreError.corrupt`.
-  func check(_ stored: StoredLink, _ key: LinkKey, _ kind: LinkKind) throws(StoreError) {
+  package func check(_ stored: StoredLink, _ key: LinkKey, _ kind: LinkKind) throws(StoreError) {
     guard sum(of: stored, key, kind) == stored.sum else {
       throw .unfit("\(printable(key.source.text)).\(kind.relationship) of \(printable(key.target.text))")
     }

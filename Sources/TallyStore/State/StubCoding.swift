@@ -164,7 +164,7 @@ extension SQLStatement {
   }
 
   /// The name that a column's key gives, with the type of its kind; nil if the column holds no key.
-  func name(_ column: Int, _ type: String) -> AnyRecordName? {
+  package func name(_ column: Int, _ type: String) -> AnyRecordName? {
     guard !isText(column) else {
       let name = text(column).flatMap { try? AnyRecordName(type: type, key: $0) }
       return name.flatMap { RecordKey($0).isText ? $0 : nil }

@@ -35,7 +35,7 @@ struct PutStatement {
   }
 
   private init(_ db: Database, _ sql: String, query: String, mayBeThere: Bool) throws {
-    let database = try StoreFile.handle(db)
+    let database = try db.handle()
     statement = try db.cachedStatement(sql: sql)
     handle = SQLStatement(borrowing: statement, of: database)
     (self.database, self.mayBeThere) = (database, mayBeThere)
@@ -149,7 +149,7 @@ package final class RecordWriter {
 
   /// Returns whether there is a record of this name. `entity` is the place of its type in the schema.
   package func isThere(_ name: AnyRecordName, _ entity: Int) throws -> Bool {
-    let handle = try StoreFile.handle(db)
+    let handle = try db.handle()
     let query =
       try tables[entity].query ?? SQLStatement(handle, "SELECT 1 FROM \"\(tables[entity].entity.type)\" WHERE id = ?")
     tables[entity].query = query

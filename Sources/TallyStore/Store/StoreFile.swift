@@ -96,7 +96,7 @@ package enum StoreFile {
   }
 
   /// Refuses a store of a format that is no longer read, as far as its first bytes say so.
-  static func refuseOlderFormat(_ path: String, _ files: any StoreFiles) throws(StoreError) {
+  package static func refuseOlderFormat(_ path: String, _ files: any StoreFiles) throws(StoreError) {
     guard let stamp = headerStamp(path, files), stamp.application == Format.applicationID,
       (1..<Format.oldest).contains(stamp.version)
     else { return }
@@ -155,12 +155,12 @@ package enum StoreFile {
     let prepare = options.prepareDatabase
     configuration.prepareDatabase { db in
       let pacer = CheckpointPacer()
-      pacer.follow(try handle(db))
+      pacer.follow(try db.handle())
       // Statements nested in triggers would otherwise write their journals to files.
       try db.execute(sql: "PRAGMA temp_store = MEMORY")
-      try applying.register(try handle(db), keeping: pacer)
-      try FoldedText.register(try handle(db))
-      try RowFinder.register(try handle(db))
+      try applying.register(try db.handle(), keeping: pacer)
+      try FoldedText.register(try db.handle())
+      try RowFinder.register(try db.handle())
       try prepare?(db)
     }
     return configuration
@@ -174,10 +174,5 @@ package enum StoreFile {
       // Who reads in another process may take long, and closing must not wait for it.
       try LockWait.without { try db.checkpoint(.truncate) }
     } catch let error as DatabaseError where [.SQLITE_BUSY, .SQLITE_LOCKED].contains(error.resultCode) {}
-  }
-
-  package static func handle(_ db: Database) throws -> OpaquePointer {
-    guard let handle = db.sqliteConnection else { throw Store.closed }
-    return handle
   }
 }

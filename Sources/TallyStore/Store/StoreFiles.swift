@@ -198,7 +198,7 @@ private final class KeptFiles: Sendable {
 
 extension DatabaseError {
   /// Creates SQLite's error for a file that Foundation cannot write, with the file's name.
-  init(writing path: String, _ error: any Error) {
+  package init(writing path: String, _ error: any Error) {
     let cause = (error as? CocoaError)?.underlying ?? error
     let code: ResultCode =
       switch ((cause as? POSIXError)?.code, (error as? CocoaError)?.code) {

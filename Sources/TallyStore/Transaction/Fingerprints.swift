@@ -3,7 +3,7 @@ import TallyCRDT
 
 extension Catalog {
   /// Returns the change to the fingerprint for a changed record.
-  func fingerprint(_ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState)
+  package func fingerprint(_ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState)
     -> Fingerprint
   {
     let hash = SipHash13.hash(name.text)
@@ -17,7 +17,9 @@ extension Catalog {
   }
 
   /// Returns the change to the fingerprint for a changed link.
-  func fingerprint(_ key: LinkKey, _ kind: LinkKind, from old: ORSetElement, to new: ORSetElement) -> Fingerprint {
+  package func fingerprint(_ key: LinkKey, _ kind: LinkKind, from old: ORSetElement, to new: ORSetElement)
+    -> Fingerprint
+  {
     let hashes = linkHashes(key, kind)
     return new.fingerprint(replacing: old, link: hashes.link, target: hashes.target)
   }

@@ -133,7 +133,7 @@ extension ViewMaintainer {
   }
 
   private func records(
-    equalTo values: [Value], in index: AppObjects.UniqueIndex, _ kind: RecordKind
+    equalTo values: [Value], in index: Catalog.UniqueIndex, _ kind: RecordKind
   ) throws -> [AnyRecordName] {
     let places = index.map { part in kind.columns.firstIndex { $0.name == part.column } }
     guard !places.contains(nil) else { return [] }

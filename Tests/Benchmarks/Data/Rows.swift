@@ -15,8 +15,8 @@ struct ItemRow {
 
   var arguments: StatementArguments { [id, name, notes, count, price, day, owner] }
 
-  static func insertion(or clause: String = "") -> String {
-    "INSERT \(clause) INTO Item(id, name, notes, count, price, day, owner) VALUES(?, ?, ?, ?, ?, ?, ?)"
+  static func insertion(into table: String = "Item", or clause: String = "") -> String {
+    "INSERT \(clause) INTO \(table)(id, name, notes, count, price, day, owner) VALUES(?, ?, ?, ?, ?, ?, ?)"
   }
 }
 

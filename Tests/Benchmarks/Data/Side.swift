@@ -50,15 +50,15 @@ extension Side {
     try run("UPDATE Item SET count = ? WHERE id = ?", order.count) { [value + $0, rows[order[$0]].id] }
   }
 
-  func delete(_ rows: ArraySlice<ItemRow>) throws {
-    try run("DELETE FROM Item WHERE id = ?", rows.count) { [rows[rows.startIndex + $0].id] }
+  func delete(_ rows: ArraySlice<ItemRow>, from table: String = "Item", inTransactionsOf size: Int = 1000) throws {
+    try run("DELETE FROM \(table) WHERE id = ?", rows.count, inTransactionsOf: size) { [rows[rows.startIndex + $0].id] }
   }
 
   // MARK: SQLite's C API
 
-  func insertThroughC(_ rows: [ItemRow], or clause: String = "") throws {
+  func insertThroughC(_ rows: [ItemRow], into table: String = "Item", or clause: String = "") throws {
     try inTransactions(of: 1000, rows.count) { db, range in
-      try Self.insertThroughC(rows[range], or: clause, db)
+      try Self.insertThroughC(rows[range], into: table, or: clause, db)
     }
   }
 
@@ -74,8 +74,10 @@ extension Side {
     }
   }
 
-  private static func insertThroughC(_ rows: ArraySlice<ItemRow>, or clause: String, _ db: Database) throws {
-    let statement = try PreparedStatement(keptBy: db, ItemRow.insertion(or: clause))
+  private static func insertThroughC(
+    _ rows: ArraySlice<ItemRow>, into table: String = "Item", or clause: String, _ db: Database
+  ) throws {
+    let statement = try PreparedStatement(keptBy: db, ItemRow.insertion(into: table, or: clause))
     for row in rows {
       statement.bind(1, row.id)
       statement.bind(2, row.name)
@@ -89,9 +91,9 @@ extension Side {
   }
 
   /// Sets `count` of these records, by their number and name, in one transaction.
-  func updateThroughC(_ changes: some Sequence<(Int, String)>) throws {
+  func updateThroughC(_ changes: some Sequence<(Int, String)>, of table: String = "Item") throws {
     try transaction { db in
-      let statement = try PreparedStatement(keptBy: db, "UPDATE Item SET count = ? WHERE id = ?")
+      let statement = try PreparedStatement(keptBy: db, "UPDATE \(table) SET count = ? WHERE id = ?")
       for (number, name) in changes {
         statement.bind(1, number)
         statement.bind(2, name)

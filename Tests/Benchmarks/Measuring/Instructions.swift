@@ -10,7 +10,8 @@ import Tally
 enum Instructions {
   static let workloads = [
     "rows", "insert", "update", "first", "commit", "change", "delta", "again", "apply", "delete", "empty", "open",
-    "seed", "both", "edits", "deletes", "exchange",
+    "seed", "both", "edits", "deletes", "exchange", "refused", "close", "owned-rows", "owned", "owned-delete",
+    "nested-rows", "nested", "nested-delete", "owned-single",
   ]
 
   static func run(_ workload: String, onStore isStore: Bool, records: Int, in folder: URL) throws {
@@ -34,8 +35,9 @@ enum Instructions {
       try side.insertThroughC(round.rows.items)
       try edit(side, round.rows.items[...], to: -1)
     case "commit":
-      try side.insertThroughC(round.firstItems)
-      for index in 0..<records { try side.updateThroughC([changed(index, round)]) }
+      let items = round.firstItems
+      try side.insertThroughC(items)
+      for index in 0..<records { try side.updateThroughC([changed(index, items)]) }
     case "change":
       try side.insertThroughC(round.firstItems)
       try changes(records, round, pair, onStore: isStore)
@@ -57,9 +59,20 @@ enum Instructions {
       guard workload != "both" else { break }
       try told(workload, round.rows.items, replicas)
       if workload == "exchange" { try exchange(round.rows.items, replicas) }
-    case "open":
+    case "open", "close":
       try side.insertThroughC(round.firstItems)
-      try opens(records, round, pair, onStore: isStore)
+      try opens(records, round, pair, onStore: isStore, writes: workload == "open")
+    case "refused":
+      try side.insertThroughC(round.rows.items)
+      if isStore { try refuse(pair.store) }
+      try edit(side, round.rows.items[...], to: -1)
+    case "owned-rows", "owned", "owned-delete": try own(.owned, workload, round, pair, onStore: isStore)
+    case "owned-single":
+      // For the files of one delete, Scripts/walk.py: each in a transaction of its own.
+      let store = try Store(path: round.newPath(), schema: OwnedRows.schema)
+      let items = try OwnedRows.owned.insert(Rows(count: firstCount), into: store).prefix(records)
+      try store.delete(items, from: OwnedRows.owned.rawValue, inTransactionsOf: 1)
+    case "nested-rows", "nested", "nested-delete": try own(.nested, workload, round, pair, onStore: isStore)
     case "seed":
       let rows = Rows(count: seedCount).items
       let set = SeedWorkload.set(of: rows)
@@ -76,6 +89,7 @@ enum Instructions {
   /// One change, its delta, and the delta applied; each in a transaction of its own.
   private static func changes(_ count: Int, _ round: Round, _ pair: Pair, onStore isStore: Bool) throws {
     let (store, plain) = (try round.emptyStore(), try round.emptyPair().plain)
+    let items = round.firstItems
     if isStore {
       try store.apply(try pair.store.delta())
     } else {
@@ -83,11 +97,11 @@ enum Instructions {
     }
     for index in 0..<count {
       guard isStore else {
-        for plain in [pair.plain, plain] { try plain.updateThroughC([changed(index, round)]) }
+        for plain in [pair.plain, plain] { try plain.updateThroughC([changed(index, items)]) }
         continue
       }
       let base = try store.vector
-      try pair.store.updateThroughC([changed(index, round)])
+      try pair.store.updateThroughC([changed(index, items)])
       try store.apply(try pair.store.delta(since: base))
     }
   }
@@ -130,33 +144,59 @@ enum Instructions {
     try one.apply(back)
   }
 
-  private static func edit(_ side: any Side, _ rows: ArraySlice<ItemRow>, to value: Int) throws {
+  private static func edit(
+    _ side: any Side, _ rows: ArraySlice<ItemRow>, of table: String = "Item", to value: Int
+  ) throws {
     for start in stride(from: rows.startIndex, to: rows.endIndex, by: 1000) {
-      try side.updateThroughC(rows[start...].prefix(1000).map { (value, $0.id) })
+      try side.updateThroughC(rows[start...].prefix(1000).map { (value, $0.id) }, of: table)
     }
   }
 
-  /// Opens the file, writes once, closes it.
-  private static func opens(_ count: Int, _ round: Round, _ pair: Pair, onStore isStore: Bool) throws {
+  /// Writes a value that is no date from outside, where no store can stop it. The next write of the store refuses it.
+  private static func refuse(_ store: Store) throws {
+    let outside = try DatabaseQueue(path: store.path)
+    try outside.write { db in
+      try db.execute(sql: "UPDATE Item SET day = 'no date' WHERE rowid = (SELECT min(rowid) FROM Item)")
+    }
+    try outside.close()
+    try store.write { db in try db.execute(sql: "UPDATE Owner SET name = 'refused' WHERE rowid = 1") }
+  }
+
+  /// Edits or deletes each record of a type that is owned.
+  private static func own(
+    _ rows: OwnedRows, _ workload: String, _ round: Round, _ pair: Pair, onStore isStore: Bool
+  ) throws {
+    let store = try Store(path: round.newPath(), schema: OwnedRows.schema)
+    let side: any Side = isStore ? store : pair.plain
+    let (items, table) = (try rows.insert(round.rows, into: side), rows.table(side))
+    if workload == "\(rows)" { try edit(side, items[...], of: table, to: -1) }
+    if workload == "\(rows)-delete" { try side.delete(items[...], from: table) }
+  }
+
+  /// Opens the file, writes once or not at all, closes it.
+  private static func opens(
+    _ count: Int, _ round: Round, _ pair: Pair, onStore isStore: Bool, writes: Bool
+  ) throws {
     try pair.store.close()
     try pair.plain.close()
+    let items = round.firstItems
     for index in 0..<count {
-      let row = round.rows.items[index % min(firstCount, count)]
+      let row = items[index % firstCount]
       guard isStore else {
         let plain = try PlainDatabase.open(pair.plain.path)
-        try OpenWorkload.write(plain, row)
+        if writes { try OpenWorkload.write(plain, row) }
         try plain.close()
         continue
       }
       let store = try Store(path: pair.store.path, schema: Tables.schema)
-      try OpenWorkload.write(store, row)
+      if writes { try OpenWorkload.write(store, row) }
       try store.close()
     }
   }
 
   /// A new value for one of the first items, and its name.
-  private static func changed(_ index: Int, _ round: Round) -> (Int, String) {
-    (1_000_000 + index, round.rows.items[index % firstCount].id)
+  private static func changed(_ index: Int, _ items: [ItemRow]) -> (Int, String) {
+    (1_000_000 + index, items[index % firstCount].id)
   }
 
   /// How many there are of the records that are changed, whatever the number of changes: what it takes to make them is
@@ -167,5 +207,5 @@ enum Instructions {
 }
 
 extension Round {
-  fileprivate var firstItems: [ItemRow] { Array(rows.items.prefix(Instructions.firstCount)) }
+  fileprivate var firstItems: [ItemRow] { Rows(count: Instructions.firstCount).items }
 }

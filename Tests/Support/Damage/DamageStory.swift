@@ -4,6 +4,7 @@ import Logging
 import Synchronization
 import TallyCRDT
 import TallyFaults
+import TallyRecovery
 import TallyStore
 import TallySync
 import TallyTesting

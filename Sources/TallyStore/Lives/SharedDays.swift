@@ -1,20 +1,6 @@
 import TallyCRDT
 import TallyWire
 
-/// For how long a deleted record can be restored: counted from the day on which the delete was first synced.
-///
-/// ```swift
-/// var options = StoreOptions()
-/// options.compaction = .automatic(restoreWindow: .days(90))
-/// ```
-public struct RestoreWindow: Sendable, Hashable {
-  /// Full days, from 0 to 400.
-  public let days: Int
-
-  /// So many full days, at most 400. With 0, what was deleted yesterday and has been synced may go today.
-  public static func days(_ days: Int) -> RestoreWindow { RestoreWindow(days: min(max(0, days), SharedDays.believed)) }
-}
-
 /// On which day other devices had which of this store's deletes: from then on the window counts.
 ///
 /// For a day of this store's clock there is a vector, of what at least one other device had as well in the evening; a
@@ -32,7 +18,7 @@ struct SharedDays: Equatable {
   }
 
   /// A row that is older than so many days is not believed.
-  static let believed = 400
+  static let believed = RestoreWindow.mostDays
   /// The most rows of days that are not believed: those of the other time of a clock that jumps to and fro.
   private static let limit = 64
   /// Beyond the window a row stays for each sixteenth of its age, for a caller that asks for a longer window.

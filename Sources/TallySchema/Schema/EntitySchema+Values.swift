@@ -1,0 +1,47 @@
+import TallyCRDT
+
+extension EntitySchema {
+  /// The columns apart from `id`, fields first.
+  public var columnNames: [String] { fields.map(\.name) + references.map(\.name) }
+
+  /// - Throws: `StoreError.unknownField`, `.typeMismatch`, `.ownsItself`.
+  package func check(_ value: Value, of column: String, _ name: AnyRecordName) throws(StoreError) {
+    if let place = fields.firstIndex(where: { $0.name == column }) {
+      try check(value, at: place, name)
+    } else if let place = references.firstIndex(where: { $0.name == column }) {
+      try check(value, at: fields.count + place, name)
+    } else {
+      throw StoreError(.unknownField, "\(type) has no field \(printable(column))\(hint(forField: column))")
+    }
+  }
+
+  /// Checks what is to stand in a column, which is given by its place in `columnNames`.
+  /// - Throws: `StoreError.typeMismatch`, `.ownsItself`.
+  package func check(_ value: Value, at column: Int, _ name: AnyRecordName) throws(StoreError) {
+    if value.isNull {
+      guard column < fields.count, !fields[column].defaultValue.isNull else { return }
+      throw StoreError(.typeMismatch, "\(name).\(fields[column].name) cannot be null: it has a default")
+    }
+    guard column >= fields.count else {
+      let field = fields[column]
+      guard field.kind.accepts(value) else {
+        throw StoreError(.typeMismatch, "\(name).\(field.name) is not \(field.kind.withArticle)")
+      }
+      return
+    }
+    let reference = references[column - fields.count]
+    guard case .text(let text) = value, let target = try? AnyRecordName(text), target.hasType(reference.to) else {
+      throw StoreError(.typeMismatch, "\(name).\(reference.name) is not the name of a \(reference.to)")
+    }
+    guard reference.onDelete != .cascade || target != name else {
+      throw StoreError(.ownsItself, "\(name).\(reference.name): a record cannot own itself")
+    }
+  }
+
+  /// - Throws: `StoreError.typeMismatch` if the target is of another type than the relationship's members.
+  package func check(_ target: AnyRecordName, as relationship: RelationshipSchema) throws(StoreError) {
+    guard target.hasType(relationship.to) else {
+      throw StoreError(.typeMismatch, "\(type).\(relationship.name) holds \(relationship.to), not \(target.type)")
+    }
+  }
+}
