@@ -159,7 +159,7 @@ import Testing
     }
     // One of both records' insert, and the last edit.
     for store in [lab.a, lab.b] {
-      try store.sweepLog()
+      try store.flushTail(sweeping: true)
       let entries = try store.capturedSnapshot { reader in
         var count = 0
         try reader.forEachLogEntry { _ in count += 1 }

@@ -93,7 +93,7 @@ import Testing
     #expect(longest <= 2 * records + 400)
     let problems = try lab.a.verify().problems
     #expect(problems == [])
-    try lab.a.sweepLog()
+    try lab.a.flushTail(sweeping: true)
     #expect(try Self.listed(lab.a).count <= records)
     #expect(try lab.a.verify().problems == [])
     try lab.sync()
@@ -124,7 +124,7 @@ import Testing
       #expect(try peer.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM P") } == 21, "bit \(bit)")
       // What cannot be read stays as it is when the log is swept.
       try store.run("UPDATE P SET pos = 1")
-      try store.sweepLog()
+      try store.flushTail(sweeping: true)
       #expect(try !store.verify().problems.isEmpty, "bit \(bit)")
       _ = try store.rebuild()
       #expect(try store.verify().problems == [], "bit \(bit)")

@@ -30,7 +30,7 @@ import Testing
       for store in history.stores {
         #expect(try store.verify().problems == [], "TALLY_SEED=\(seed)")
         let whole = try Content(store, since: StateVector())
-        try store.sweepLog()
+        try store.flushTail(sweeping: true)
         #expect(try store.verify().problems == [], "TALLY_SEED=\(seed)")
         // There is something that the log no longer lists by itself.
         #expect(try !whole.entries.isSubset(of: Self.entries(store)), "TALLY_SEED=\(seed)")
@@ -69,7 +69,7 @@ import Testing
     try lab.b.run("UPDATE P SET pos = 9 WHERE id = 'P|~|1'")
     for key in 1...2 { try lab.a.run("UPDATE P SET name = 'changed' WHERE id = 'P|~|\(key)'") }
     try lab.a.run("DELETE FROM P")
-    try lab.a.sweepLog()
+    try lab.a.flushTail(sweeping: true)
     #expect(try Self.listed(lab.a) == 2)
     try lab.sync()
     try lab.expectEqual()
@@ -86,7 +86,7 @@ import Testing
     let away = try lab.b.vector
     try lab.a.run("UPDATE P SET pos = 2")
     try lab.a.run("DELETE FROM P")
-    try lab.a.sweepLog()
+    try lab.a.flushTail(sweeping: true)
     #expect(try Self.listed(lab.a) == 1)
     try lab.a.restore(AnyRecordName("P|~|1"))
     #expect(try lab.a.verify().problems == [])
@@ -138,7 +138,7 @@ import Testing
     try lab.b.run("UPDATE P SET pos = 2")
     try lab.sync()
     try lab.a.run("DELETE FROM P")
-    try lab.a.sweepLog()
+    try lab.a.flushTail(sweeping: true)
     #expect(try Self.listed(lab.a) == 2)
     #expect(try Content(lab.a, since: base) == Content(lab.a, since: StateVector()).beyond(base))
   }
@@ -195,7 +195,7 @@ import Testing
     }
     #expect(try count...2 * count + 200 + size ~= Self.listed(lab.a))
     #expect(try lab.a.verify().problems == [])
-    try lab.a.sweepLog()
+    try lab.a.flushTail(sweeping: true)
     #expect(try Self.listed(lab.a) == count)
     #expect(try lab.a.verify().problems == [])
     // Rebuilding the log lists the same.

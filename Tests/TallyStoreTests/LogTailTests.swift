@@ -136,7 +136,7 @@ import Testing
       try writer.run("UPDATE P SET pos = \(number) WHERE id = 'P|~|\(number % 50)'")
     }
     #expect(try Self.listed(store).count < 250)
-    try store.sweepLog()
+    try store.flushTail(sweeping: true)
     #expect(try Self.listed(store).count == 50)
     #expect(try store.verify().problems == [])
   }

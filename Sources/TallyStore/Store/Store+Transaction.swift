@@ -75,12 +75,9 @@ extension Store {
     }
   }
 
-  /// Moves the newest entries of the vector and of the change log into their tables, for who looks at these by SQL.
-  package func flushTail() throws { _ = try replicate { try $0.flushTail() } }
-
-  /// Moves them there, and sweeps the whole change log, which happens by itself when it has grown. Cost: reads and
-  /// writes the log.
-  package func sweepLog() throws { _ = try replicate { try $0.sweepLog() } }
+  /// Moves the newest entries of the vector and of the change log into their tables, for readers of these by SQL. With
+  /// `sweeping` sweeps the whole log, which happens by itself when it has grown: reads and writes all of it.
+  package func flushTail(sweeping: Bool = false) throws { _ = try replicate { try $0.flushTail(sweeping: sweeping) } }
 
   /// Joins a delta: all of it, or nothing. `nextBlock` gives the blocks in order, and nil at the end. With
   /// `refusesMismatch` nothing is joined that leaves other content here than the sender has at the same vector, unless

@@ -246,12 +246,9 @@ final class WriteTransaction {
   }
 
   /// Moves the newest entries of the vector and of the change log into their tables.
-  func flushTail() throws { try session.flushTail(to: &logged) }
-
-  /// Moves them there, and sweeps the whole change log.
-  func sweepLog() throws {
-    try flushTail()
-    try session.sweep.finish(reader)
+  func flushTail(sweeping: Bool) throws {
+    try session.flushTail(to: &logged)
+    if sweeping { try session.sweep.finish(reader) }
   }
 
   /// Moves the newest entries of the change log into their table.
