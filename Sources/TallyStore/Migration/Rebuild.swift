@@ -85,7 +85,7 @@ final class Rebuild {
     try dropOrphans()
     try connection.execute("DELETE FROM tally_wait")
     try connection.execute("DELETE FROM tally_seeded")
-    try transaction.session.forgetLog()
+    try transaction.session.log.forgetAll()
     try Format.createIndexes(connection)
     for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) { try rebuild(kind) }
     for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) { try rebuild(kind) }
@@ -408,7 +408,7 @@ extension WriteTransaction {
   ///
   /// Where states cannot be read, the store counts as damaged, and healing lists all.
   func listAnew() throws {
-    try session.forgetLog()
+    try session.log.forgetAll()
     do {
       for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) { try listAnew(kind) }
       for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) { try listAnew(kind) }

@@ -5,7 +5,7 @@ import TallyWire
 /// The newest entries of the vector and of the change log. They stand in the row of the fingerprint, which every
 /// transaction writes in any case, so that a small one need not write their tables.
 ///
-/// It is short, and moves into the tables when it would not be: see `WritingSession.flushTail`. Each replica's entry of
+/// It is short, and moves into the tables when it would not be: see `Log.flushTail`. Each replica's entry of
 /// the vector here takes the place of the one in `tally_vector`; entries of the log come after those in `tally_log`.
 package struct LogTail: Sendable {
   /// An entry of the change log.

@@ -66,16 +66,16 @@ package struct ChangeLog {
   var isFull: Bool { byteCount > Self.limit }
 
   /// Writes the notes, and adds to `growth` the bytes that this took in the table.
-  mutating func flush(_ session: WritingSession, to growth: inout Int) throws {
+  mutating func flush(_ log: Log, to growth: inout Int) throws {
     let entries = takeAll()
     guard !entries.isEmpty else { return }
     let isLittle = entries.reduce(0) { $0 + $1.items.bytes.count } <= LogTail.mostBytesOfOne
-    if !isLittle { try session.flushEntries(to: &growth) }
+    if !isLittle { try log.flushEntries(to: &growth) }
     for (dot, writer) in entries {
       if isLittle {
-        try session.list(writer.bytes, dot, to: &growth)
+        try log.list(writer.bytes, dot, to: &growth)
       } else {
-        try session.insert(writer.bytes, dot, to: &growth)
+        try log.insert(writer.bytes, dot, to: &growth)
       }
     }
   }

@@ -247,15 +247,15 @@ final class WriteTransaction {
 
   /// Moves the newest entries of the vector and of the change log into their tables.
   func flushTail(sweeping: Bool) throws {
-    try session.flushTail(to: &logged)
-    if sweeping { try session.sweep.finish(reader) }
+    try session.log.flushTail(to: &logged)
+    if sweeping { try session.log.sweepAll() }
   }
 
   /// Moves the newest entries of the change log into their table.
-  func flushEntries() throws { try session.flushEntries(to: &logged) }
+  func flushEntries() throws { try session.log.flushEntries(to: &logged) }
 
   private func flushIfFull() throws {
-    if log.isFull { try log.flush(session, to: &logged) }
+    if log.isFull { try log.flush(session.log, to: &logged) }
   }
 
   /// Says that a state is lost, so that its part of the fingerprint cannot be subtracted and what was derived from
@@ -339,7 +339,7 @@ final class WriteTransaction {
     try checkReferences()
     if asideBefore != nil { try refuseHeldRows() }
     try forgetDecidedConflicts()
-    try log.flush(session, to: &logged)
+    try log.flush(session.log, to: &logged)
     try writer.putStubTouches()
     try writer.deleteBlanks()
     // Open blobs keep SQLite from savepoints and from changing tables.
@@ -379,7 +379,7 @@ final class WriteTransaction {
   /// Raises the vector in memory and in the file.
   func raise(to target: StateVector) throws {
     for dot in target.entries where dot.sequence > standing.vector[dot.replica] {
-      try session.raise(dot.replica, to: dot.sequence)
+      try session.log.raise(dot.replica, to: dot.sequence)
       standing.vectorCheck.raise(dot.replica, from: standing.vector[dot.replica], to: dot.sequence)
       standing.vector.include(dot)
     }
@@ -387,7 +387,7 @@ final class WriteTransaction {
 
   /// Forgets the vector, for one that is rebuilt.
   func resetVector() throws {
-    try session.forgetVector()
+    try session.log.forgetVector()
     (standing.vector, standing.vectorCheck) = (StateVector(), VectorCheck())
     session.giveUpChanges()
   }
@@ -405,8 +405,8 @@ extension Set<Dot> {
     /// Whether the number of the transaction counts as free: because it has only deleted.
     private func reusesNumber() throws -> Bool {
       guard environment.planted.contains(.counterReused), let dot else { return false }
-      try log.flush(session, to: &logged)
-      try session.putZone(standing)
+      try log.flush(session.log, to: &logged)
+      try session.log.put(standing)
       var isOnlyDeletes = true
       try reader.forEachLogEntry { entry in
         guard entry.sequence == dot.sequence, catalog.replicas[entry.replica] == dot.replica else { return }

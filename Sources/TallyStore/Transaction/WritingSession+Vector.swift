@@ -12,7 +12,7 @@ extension WritingSession {
 
   /// A vector that is not what was last written is rebuilt before a dot is issued.
   func mendVector() throws {
-    if tail.isDamaged, let mended = try LogTail.withColumn(connection, { LogTail.mended($1 ?? []) }) ?? nil {
+    if log.tail.isDamaged, let mended = try LogTail.withColumn(connection, { LogTail.mended($1 ?? []) }) ?? nil {
       // The sums are those of before.
       let update = try connection.statement("UPDATE tally_zone SET tail = ? WHERE n = 0")
       if let bytes = mended.bytes { update.bind(1, bytes) } else { update.bindNull(1) }
@@ -21,15 +21,15 @@ extension WritingSession {
       environment.logger.warning("a flipped bit in the newest entries of the vector and the log was put right")
     }
     guard try !reader.vectorFitsItsSum() else { return }
-    if !tail.isDamaged, let bit = try FlippedBit(reader) {
+    if !log.tail.isDamaged, let bit = try FlippedBit(reader) {
       try bit.repair(connection)
       try reload()
       environment.logger.warning("a flipped bit in the vector was put right")
     } else {
       try transaction { transaction in
-        if tail.isDamaged {
-          tail = LogTail()
-          tail.isChanged = true
+        if log.tail.isDamaged {
+          log.tail = LogTail()
+          log.tail.isChanged = true
         }
         try transaction.recomputeVector()
         // Where the newest entries of the vector are lost, those of the log are lost with them.
@@ -38,7 +38,7 @@ extension WritingSession {
       }
     }
     // Also where both came out as they were.
-    try putZone(standing)
+    try log.put(standing)
   }
 
   /// Whether the store has given away more of what this replica wrote, perhaps by another store of the same file, than

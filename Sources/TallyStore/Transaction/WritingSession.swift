@@ -18,8 +18,7 @@ final class WritingSession {
   let refusals: Refusals
   let environment: StoreEnvironment
   private(set) var standing = Standing()
-  /// The newest entries of vector and log, as the file has them after this transaction; see `WritingSession+Tail`.
-  @exclusivity(unchecked) var tail = LogTail()
+  let log: Log
   private var objects: AppObjects?
   /// Notes the app's writes; nil where triggers do.
   private(set) var recorder: ChangeRecorder?
@@ -27,7 +26,6 @@ final class WritingSession {
   var areTriggersOn = true
   /// Without the hook: whether there are triggers that can write while the store writes.
   private var mayEcho = false
-  var sweep = LogSweep()
   private var echoes = EchoDetector()
   private let applying: Applying
   /// Whether anybody follows the store's events.
@@ -71,6 +69,7 @@ final class WritingSession {
     reader = StateReader(connection, catalog: try .load(connection, cached: known))
     numbers = CatalogWriter(reader)
     writer = StateWriter(reader, numbers, facts)
+    log = Log(reader, numbers)
     rowCounts = RowCounts(connection)
     refusals = Refusals(reader, environment)
     self.environment = environment
@@ -128,7 +127,7 @@ final class WritingSession {
     beginEdits()
     #if PlantedFaults
       let kept = try reader.tail()
-      precondition(tail == kept, "the newest entries are not those in the file")
+      precondition(log.tail == kept, "the newest entries are not those in the file")
     #endif
     if hasReloaded {
       try mendVector()
@@ -193,6 +192,17 @@ final class WritingSession {
     }
   }
 
+  /// Nothing tells that a savepoint was rolled back, and with it what an interlude has written.
+  func checkInterlude() throws {
+    guard interludeDot != nil else { return }
+    let (sums, known) = (try reader.keptSums(), KeptSums(standing.fingerprint, standing.vectorCheck))
+    guard try sums.bytes == known.bytes && reader.tail() == log.tail else {
+      throw StoreError(
+        .transactionEnded,
+        "a savepoint was rolled back in which the store has written, as `restore` does, so the rest cannot be captured")
+    }
+  }
+
   /// Runs one transaction of the replica's to its end. `origin` says whose changes they are.
   @discardableResult
   func transaction<T>(by origin: StoreEvent.Origin = .app, _ body: (WriteTransaction) throws -> T) throws -> T {
@@ -252,7 +262,7 @@ final class WritingSession {
     // Who is told of the rollback may write: that is noted as what other connections write.
     if !areTriggersOn { areTriggersOn = tally_enable_triggers(connection.handle, 1) == SQLITE_OK }
     writer.reset()
-    sweep.forget()
+    log.forget()
     numbers.forget()
     reader.catalog.version = -1
     connection.forgetStatements()
@@ -361,13 +371,13 @@ final class WritingSession {
   func end(_ transaction: WriteTransaction, logged: Int) throws {
     let isNew = transaction.standing != standing
     let next = transaction.standing
-    if next.fingerprint != standing.fingerprint || next.vectorCheck != standing.vectorCheck || tail.isChanged {
-      try putZone(next)
+    if next.fingerprint != standing.fingerprint || next.vectorCheck != standing.vectorCheck || log.tail.isChanged {
+      try log.put(next)
     }
     standing = transaction.standing
     isChanged = isChanged || isNew || writer.isChanged || numbers.isChanged
     if !transaction.incoming.isEmpty { try echoes.note(transaction.hasEcho, connection, environment.logger) }
-    if logged > 0 { try sweep.run(reader, added: logged) }
+    try log.sweep(added: logged)
   }
 
   // MARK: Following the file
@@ -383,9 +393,7 @@ final class WritingSession {
     }
     let seen = standing.vector
     standing = try Standing(reader)
-    tail = try reader.tail()
-    // Where an older copy has taken the file's place, later entries that a sweep has seen are gone.
-    if standing.vector.covers(seen) { try sweep.follow(connection) } else { sweep.forget() }
+    try log.follow(isLater: standing.vector.covers(seen))
     try facts.load(connection, reader.catalog)
     reader.aside = try facts.hasAside ? SetAside(connection) : SetAside()
     refusals.forget()

@@ -1,8 +1,38 @@
 import TallyCRDT
 import TallyWire
 
-// The newest entries of the vector and of the change log stand in the row of the fingerprint: see `LogTail`.
-extension WritingSession {
+/// The change log and the vector as a file has them: the newest entries in the tail, and those in their tables.
+///
+/// It changes `tally_log`, `tally_vector` and the row of `tally_zone`, and nothing else does. What is listed here is
+/// there when the transaction commits, and what is rolled back must be loaded again.
+final class Log {
+  private let connection: Connection
+  private let numbers: CatalogWriter
+  private let reader: StateReader
+  /// The newest entries of vector and log, as the file has them after this transaction.
+  @exclusivity(unchecked) var tail = LogTail()
+  private var sweep = LogSweep()
+
+  init(_ reader: StateReader, _ numbers: CatalogWriter) {
+    (self.reader, self.numbers, connection) = (reader, numbers, reader.connection)
+  }
+
+  /// Reads the tail, after another connection has written. `isLater` says that nothing is gone that was there before.
+  func follow(isLater: Bool) throws {
+    tail = try reader.tail()
+    // Where an older copy has taken the file's place, later entries that a sweep has seen are gone.
+    if isLater { try sweep.follow(connection) } else { sweep.forget() }
+  }
+
+  /// Forgets what a transaction that was rolled back has done.
+  func forget() { sweep.forget() }
+
+  /// Sweeps a slice of the log where it is time, after its table has grown by so many bytes.
+  func sweep(added bytes: Int) throws { if bytes > 0 { try sweep.run(reader, added: bytes) } }
+
+  /// Sweeps the whole log.
+  func sweepAll() throws { try sweep.finish(reader) }
+
   /// Lists items under a dot. `growth` is raised by the bytes that this takes in the table of the log.
   func list(_ items: [UInt8], _ dot: Dot, to growth: inout Int) throws {
     let replica = try numbers.number(of: dot.replica)
@@ -85,7 +115,7 @@ extension WritingSession {
   }
 
   /// Forgets the whole change log, before another is made from the states.
-  func forgetLog() throws {
+  func forgetAll() throws {
     try connection.execute("DELETE FROM tally_log")
     try LogSweep.Standing.renew(connection)
     sweep.forget()
@@ -99,22 +129,11 @@ extension WritingSession {
   }
 
   /// Writes the sums, and what the last transactions have added to the vector and to the log.
-  func putZone(_ standing: Standing) throws {
+  func put(_ standing: Standing) throws {
     let update = try connection.statement("UPDATE tally_zone SET fingerprint = ?, tail = ? WHERE n = 0")
     update.bind(1, KeptSums(standing.fingerprint, standing.vectorCheck).bytes)
     if let bytes = tail.bytes { update.bind(2, bytes) } else { update.bindNull(2) }
     try update.run()
     tail.isChanged = false
-  }
-
-  /// Nothing tells that a savepoint was rolled back, and with it what an interlude has written.
-  func checkInterlude() throws {
-    guard interludeDot != nil else { return }
-    let (sums, known) = (try reader.keptSums(), KeptSums(standing.fingerprint, standing.vectorCheck))
-    guard try sums.bytes == known.bytes && reader.tail() == tail else {
-      throw StoreError(
-        .transactionEnded,
-        "a savepoint was rolled back in which the store has written, as `restore` does, so the rest cannot be captured")
-    }
   }
 }
