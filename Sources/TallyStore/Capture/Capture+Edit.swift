@@ -9,13 +9,15 @@ extension Capture {
   /// - Returns: whether the write is captured.
   func captureEdit(_ write: PendingWrite, _ kind: RecordKind) throws -> Bool {
     guard origin == .app, namesBefore == nil, write.key == nil, write.except.isEmpty, let row = write.row,
-      let clock = write.before?.clock, transaction.hasPlainRows(kind)
+      let clock = write.before?.clock, transaction.hasPlainEdits(kind)
     else { return false }
     var changes: [RowChange] = []
     swap(&changes, &progress.changes)
     changes.removeAll(keepingCapacity: true)
     defer { swap(&changes, &progress.changes) }
-    guard let row = try edited(row, kind, write, &changes), row.clock == clock else { return false }
+    guard let row = try edited(row, kind, write, &changes), row.clock == clock,
+      try transaction.isPlain(row.key, kind)
+    else { return false }
     guard !changes.isEmpty else { return true }
     guard changes.allSatisfy({ kind.isPlain(column: $0.place) }),
       let state = try transaction.writer.stampedState(clock)

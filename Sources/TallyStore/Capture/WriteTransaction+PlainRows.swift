@@ -3,14 +3,28 @@ import TallyCRDT
 import TallyWire
 
 extension WriteTransaction {
-  /// Whether no row of a kind can be anything but what its state says, and an edit of a field is nothing but that.
+  /// Whether no row of a kind can be anything but what its state says, and what comes changes nothing for any other.
   func hasPlainRows(_ kind: RecordKind) -> Bool {
+    hasPlainEdits(kind) && reader.aside.isEmpty && !session.refusals.hasAny && !kind.mayCycle
+  }
+
+  /// Whether an edit of fields that are no references is nothing but that, in a row that `isPlain`.
+  ///
+  /// That includes a type that may own itself: an edit is no edge, and so breaks or closes no cycle.
+  func hasPlainEdits(_ kind: RecordKind) -> Bool {
     #if PlantedFaults
       // Most faults are in the long way.
       guard environment.planted.isSubset(of: .ofShorterWays) else { return false }
     #endif
-    return kind.isKnown && reader.aside.isEmpty && !session.refusals.hasAny && !kind.mayCycle
-      && kind.forwardField == nil
+    return kind.isKnown && kind.forwardField == nil
+  }
+
+  /// Whether a row is what its state says: neither set aside nor refused. Others may be; each commit tries those again.
+  func isPlain(_ key: RecordKey, _ kind: RecordKind) throws -> Bool {
+    guard !reader.aside.isEmpty || session.refusals.hasAny else { return true }
+    guard let name = try? key.name(type: kind.type) else { return false }
+    let address = RowAddress(kind: kind.number, key: name.text)
+    return !reader.aside.contains(address) && session.refusals.fields(address) == nil
   }
 
   /// Whether a delete of a record of a kind is nothing but that: no record is seen or hidden with it, and none refers

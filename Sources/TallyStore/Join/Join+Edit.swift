@@ -8,7 +8,7 @@ extension Join {
   /// - Returns: whether the record is joined. Otherwise nothing was written.
   mutating func joinEdit(_ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState) throws -> Bool {
     guard !isRepair, received.existence == nil, received.deletes.isEmpty, received.seed == nil, received.life == nil,
-      received.supersededTouches.isEmpty, !received.fields.isEmpty, transaction.hasPlainRows(kind),
+      received.supersededTouches.isEmpty, !received.fields.isEmpty, transaction.hasPlainEdits(kind),
       let places = places(of: received.fields, kind), let row = try transaction.editedRow(name, kind, places)
     else { return false }
     return try joinEdit(row, kind, received.fields, places) { name }
@@ -17,7 +17,7 @@ extension Join {
   /// Joins registers of a packed record, without making a state of them.
   mutating func joinEdit(_ item: PackedRecords.Item, of changes: PackedChanges) throws -> Bool {
     let kind = changes.kind
-    guard !isRepair, let (cells, places) = try changes.cells(of: item), transaction.hasPlainRows(kind),
+    guard !isRepair, let (cells, places) = try changes.cells(of: item), transaction.hasPlainEdits(kind),
       let row = try transaction.editedRow(changes.name(of: item), kind, places)
     else { return false }
     return try joinEdit(row, kind, cells, places) { try changes.packed.name(of: item) }
@@ -26,7 +26,7 @@ extension Join {
   private mutating func joinEdit(
     _ row: EditedRow, _ kind: RecordKind, _ received: [FieldCell], _ places: [Int], _ name: () throws -> AnyRecordName
   ) throws -> Bool {
-    guard let state = try writer.stampedState(row.clock) else { return false }
+    guard try transaction.isPlain(row.key, kind), let state = try writer.stampedState(row.clock) else { return false }
     var shown: [(place: Int, value: Value)] = []
     var lost: [LostWrite] = []
     var edit = StampedEdit(state, row.hash)

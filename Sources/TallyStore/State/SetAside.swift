@@ -58,6 +58,9 @@ package struct SetAside: Sendable {
 
   package subscript(address: RowAddress) -> Entry? { entries[address] }
 
+  /// Whether a row is set aside, or is being tried again.
+  func contains(_ address: RowAddress) -> Bool { entries[address] != nil || lifted[address] != nil }
+
   init() {}
 
   init(_ connection: Connection) throws {
