@@ -12,21 +12,28 @@ package struct ChangeLog {
   private var recent: [(dot: Dot, items: ByteWriter)] = []
   private static let recentCount = 16
   private var byteCount = 0
+  /// The bytes of items, roughly, that were listed before: a sweep can drop no more of what was.
+  private(set) var repeatedBytes = 0
+  private static let recordBytes = 20
   private static let limit = 1 << 18
 
   /// Notes that the record has a cell of the dot.
-  mutating func note(_ dot: Dot, kind: KindNumber, _ name: AnyRecordName) { note(dot, kind: kind, RecordKey(name)) }
+  mutating func note(_ dot: Dot, kind: KindNumber, _ name: AnyRecordName, isNew: Bool) {
+    note(dot, kind: kind, RecordKey(name), isNew: isNew)
+  }
 
-  /// Notes that the record with this key has a cell of the dot.
-  mutating func note(_ dot: Dot, kind: KindNumber, _ key: RecordKey) {
+  /// Notes that the record with this key has a cell of the dot. `isNew` says that the log has not listed it yet.
+  mutating func note(_ dot: Dot, kind: KindNumber, _ key: RecordKey, isNew: Bool) {
     Self.write(kind, key, to: &recent[place(of: dot)].items)
-    byteCount += 20
+    byteCount += Self.recordBytes
+    if !isNew { repeatedBytes += Self.recordBytes }
   }
 
   /// Notes that the link has a tag or removal of the dot.
-  mutating func note(_ dot: Dot, kind: KindNumber, _ key: LinkKey) {
+  mutating func note(_ dot: Dot, kind: KindNumber, _ key: LinkKey, isNew: Bool) {
     Self.write(kind, RecordKey(key.source), RecordKey(key.target), to: &recent[place(of: dot)].items)
-    byteCount += 40
+    byteCount += 2 * Self.recordBytes
+    if !isNew { repeatedBytes += 2 * Self.recordBytes }
   }
 
   private static func write(_ kind: KindNumber, _ key: RecordKey, to items: inout ByteWriter) {

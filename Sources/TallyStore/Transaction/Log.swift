@@ -27,8 +27,12 @@ final class Log {
   /// Forgets what a transaction that was rolled back has done.
   func forget() { sweep.forget() }
 
-  /// Sweeps a slice of the log where it is time, after its table has grown by so many bytes.
-  func sweep(added bytes: Int) throws { if bytes > 0 { try sweep.run(reader, added: bytes) } }
+  /// Sweeps a slice of the log where it is time, after its table has grown by so many bytes, and so many bytes of what
+  /// was listed before have been listed again.
+  func sweep(added bytes: Int, repeated: Int) throws {
+    sweep.note(repeated: repeated)
+    if bytes > 0 { try sweep.run(reader, added: bytes) }
+  }
 
   /// Sweeps the whole log.
   func sweepAll() throws { try sweep.finish(reader) }

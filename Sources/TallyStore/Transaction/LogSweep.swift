@@ -8,9 +8,9 @@ import TallyWire
 /// **An entry goes only for a later one of the same item and replica**, never for a delete and never for what a state
 /// says: the later one is all that needs to be known.
 ///
-/// A sweep begins when the log has grown to twice of what the last one left. It goes through the rows of one replica
-/// after the other, newest first, a slice with each transaction that lets the table grow, and remembers what it has
-/// seen. It may end at any time; what it has dropped is not needed. Memory: some 40 bytes for each item, and no more
+/// A sweep begins when as much has been listed again as the last one left, so that the log is at most twice as long as
+/// it must be. It goes through the rows of one replica after the other, newest first, a slice with each transaction that
+/// lets the table grow, and remembers what it has seen. It may end at any time; what it has dropped is not needed. Memory: some 40 bytes for each item, and no more
 /// than 2^18 of them at a time.
 struct LogSweep {
   /// What the last sweep left, as `tally_meta` has it under `log`.
@@ -24,7 +24,7 @@ struct LogSweep {
   }
 
   static let key = "log"
-  /// What the log may grow by, beside what the last sweep has left. Tests sweep logs that are small.
+  /// What may be listed again, beside what the last sweep has left. Tests sweep logs that are small.
   #if PlantedFaults
     private static let slack = 1 << 8
   #else
@@ -38,8 +38,8 @@ struct LogSweep {
   private let mostSeen: Int
 
   private var standing: Standing?
-  /// By how much the log has grown since the last sweep began.
-  private var growth = 0
+  /// How many bytes were listed again since the last sweep began.
+  private var repeated = 0
   private var pass: Pass?
 
   init(mostSeen: Int = 1 << 18) { self.mostSeen = mostSeen }
@@ -52,18 +52,22 @@ struct LogSweep {
     if let standing, try Standing(connection) != standing { forget() }
   }
 
+  /// Takes note that so many bytes of items were listed that the log had listed before.
+  mutating func note(repeated bytes: Int) { repeated += bytes }
+
   /// Takes note that the table has grown by so many bytes, and sweeps a slice where it is time.
   mutating func run(_ reader: StateReader, added bytes: Int) throws {
     let known = try standing ?? Standing(reader.connection)
     if standing == nil {
+      // What others have written counts as listed again.
       let newest = try reader.connection.integer("SELECT max(n) FROM tally_log") ?? 0
-      growth = max(newest - known.newest, 0).multipliedReportingOverflow(by: Self.bytesOfEntry).partialValue
+      let (others, isBeyond) = max(newest - known.newest, 0).multipliedReportingOverflow(by: Self.bytesOfEntry)
+      repeated += isBeyond ? known.bytes : others
     }
     standing = known
-    growth = max(growth, 0) + bytes
-    if pass == nil, growth > known.bytes + Self.slack {
+    if pass == nil, repeated > known.bytes + Self.slack {
       pass = try Pass(reader)
-      growth = 0
+      repeated = 0
     }
     guard var pass else { return }
     self.pass = nil
@@ -224,7 +228,10 @@ extension LogSweep {
           rest.append(entry)
           continue
         }
-        let needed = items.filter { isNeeded(ItemKey(entry.items[$0]), entry.sequence) }
+        let sequence = entry.sequence
+        let needed = entry.items.withUnsafeBytes { bytes in
+          items.filter { isNeeded(ItemKey(UnsafeRawBufferPointer(rebasing: bytes[$0])), sequence) }
+        }
         if needed.count < items.count { entry.items = needed.flatMap { entry.items[$0] } }
         if !needed.isEmpty { rest.append(entry) }
       }
@@ -239,12 +246,20 @@ extension LogSweep {
     }
   }
 
-  /// An item by two hashes of its bytes, which have nothing in common: for no number of items will two have both.
+  /// An item by its bytes, if these are a head and a UUID, and otherwise by two hashes of them, which have nothing in
+  /// common: for no number of items will two have both.
   private struct ItemKey: Hashable {
+    let head: UInt8
     let first, second: UInt64
 
-    init(_ item: ArraySlice<UInt8>) {
-      (first, second) = item.withUnsafeBytes { (SipHash13.hash($0), SipHash.hash($0)) }
+    init(_ item: UnsafeRawBufferPointer) {
+      if item.count == 17 {
+        head = item[0]
+        first = item.loadUnaligned(fromByteOffset: 1, as: UInt64.self)
+        second = item.loadUnaligned(fromByteOffset: 9, as: UInt64.self)
+      } else {
+        (head, first, second) = (0, SipHash13.hash(item), SipHash.hash(item))
+      }
     }
   }
 

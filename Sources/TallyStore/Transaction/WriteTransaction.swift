@@ -137,7 +137,7 @@ final class WriteTransaction {
   ) throws {
     if kind.isKnown { writer.touches?.note(name) }
     view.watch.note(name)
-    for dot in dots { log.note(dot, kind: kind.number, name) }
+    for dot in dots { log.note(dot, kind: kind.number, name, isNew: old == nil) }
     session.buffer?.note(name, kind, whole: new)
     session.noteOtherChange(RecordKey(name), kind)
     standing.fingerprint += fingerprint ?? catalog.fingerprint(name, kind, from: old, to: new)
@@ -156,7 +156,7 @@ final class WriteTransaction {
     #else
       let isListed = true
     #endif
-    if isListed { log.note(dot, kind: kind.number, key) }
+    if isListed { log.note(dot, kind: kind.number, key, isNew: true) }
     if let state { try session.buffer?.note(key, kind, added: state) } else { session.buffer?.giveUp() }
     writer.seenAbove?.forget()
     if kind.isKnown { try writer.touches?.note(key, kind) }
@@ -178,7 +178,7 @@ final class WriteTransaction {
     }
     if kind.isKnown { try writer.touches?.note(key, kind) }
     try view.watch.note(key, kind)
-    for dot in dots { log.note(dot, kind: kind.number, key) }
+    for dot in dots { log.note(dot, kind: kind.number, key, isNew: false) }
     standing.fingerprint += edit.difference
     view.markTouched(owners)
     try flushIfFull()
@@ -189,7 +189,7 @@ final class WriteTransaction {
   func deleted(_ key: RecordKey, _ kind: RecordKind, _ delete: Delete, _ difference: Fingerprint) throws {
     if isBuffered { try session.buffer?.note(key, kind, added: RecordState(delete: delete)) }
     session.noteOtherChange(key, kind)
-    log.note(delete.stamp.dot, kind: kind.number, key)
+    log.note(delete.stamp.dot, kind: kind.number, key, isNew: false)
     try writer.touches?.note(key, kind)
     try view.watch.note(key, kind)
     standing.fingerprint += difference
@@ -212,7 +212,7 @@ final class WriteTransaction {
     fingerprint: Fingerprint? = nil
   ) throws {
     if kind.isKnown { writer.touches?.note(key, kind) }
-    for dot in dots { log.note(dot, kind: kind.number, key) }
+    for dot in dots { log.note(dot, kind: kind.number, key, isNew: old.tags.isEmpty) }
     session.buffer?.note(key, kind, whole: new)
     standing.fingerprint += fingerprint ?? catalog.fingerprint(key, kind, from: old, to: new)
     #if PlantedFaults
@@ -228,14 +228,14 @@ final class WriteTransaction {
   /// Lists a record in the change log, for a log that is rebuilt.
   func list(_ name: AnyRecordName, _ kind: RecordKind, _ dots: Set<Dot>) throws {
     session.giveUpChanges()
-    for dot in dots.latest { log.note(dot, kind: kind.number, name) }
+    for dot in dots.latest { log.note(dot, kind: kind.number, name, isNew: true) }
     try flushIfFull()
   }
 
   /// Lists a link in the change log, for a log that is rebuilt.
   func list(_ key: LinkKey, _ kind: LinkKind, _ dots: Set<Dot>) throws {
     session.giveUpChanges()
-    for dot in dots.latest { log.note(dot, kind: kind.number, key) }
+    for dot in dots.latest { log.note(dot, kind: kind.number, key, isNew: true) }
     try flushIfFull()
   }
 
@@ -345,7 +345,7 @@ final class WriteTransaction {
     // Open blobs keep SQLite from savepoints and from changing tables.
     writer.closeRows()
     writer.onRowWritten = nil
-    try session.end(self, logged: logged)
+    try session.end(self, logged: logged, repeated: log.repeatedBytes)
   }
 
   /// Settles what a delta has brought, before the end: what is noted of it depends on what shows then.
