@@ -9,9 +9,9 @@ import TallyWire
 /// says: the later one is all that needs to be known.
 ///
 /// A sweep begins when as much has been listed again as the last one left, so that the log is at most twice as long as
-/// it must be. It goes through the rows of one replica after the other, newest first, a slice with each transaction that
-/// lets the table grow, and remembers what it has seen. It may end at any time; what it has dropped is not needed. Memory: some 40 bytes for each item, and no more
-/// than 2^18 of them at a time.
+/// it must be. It goes through the rows of one replica after the other, newest first, a slice with each transaction
+/// that lets the table grow, and remembers what it has seen. It may end at any time; what it has dropped is not needed.
+/// Memory: some 40 bytes for each item, and no more than 2^18 of them at a time.
 struct LogSweep {
   /// What the last sweep left, as `tally_meta` has it under `log`.
   struct Standing: Equatable {
