@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# For other scripts: runs steps beside one another, and says how each ended and how long it took.
+# For other scripts: runs steps beside one another, and says how each ended, how long it took, and what it took of the processors.
 #
 #   steps_folder=FOLDER            where each step's log is kept, and how long it took
 #   run_steps JOBS "NAME: COMMAND"…
@@ -20,17 +20,25 @@ end_steps() {
   done
 }
 
-# one_step NAME COMMAND: runs it with a log of its own.
+# children_seconds FILE: the processor time of the children that a shell has waited for, in whole seconds, from what `times` has said. It
+# is written to a file, since a pipe would have a shell of its own.
+children_seconds() {
+  awk 'NR == 2 { gsub(",", "."); for (i = 1; i <= 2; i++) { split($i, part, /[ms]/); sum += part[1] * 60 + part[2] } }
+    END { printf "%.0f\n", sum }' "$1"
+}
+
+# one_step NAME COMMAND: runs it with a log of its own. It is called in a shell of its own, whose only child is the step.
 one_step() {
   local began=$SECONDS status=0
   $steps_session bash -c "$2" >"$steps_folder/$1.log" 2>&1 </dev/null &
   echo $! >"$steps_folder/$1.pid"
   wait $! || status=$?
-  echo "$status $((SECONDS - began))" >"$steps_folder/$1.ended"
+  times >"$steps_folder/$1.times"
+  echo "$status $((SECONDS - began)) $(children_seconds "$steps_folder/$1.times")" >"$steps_folder/$1.ended"
 }
 
 run_steps() {
-  local jobs=$1 step name status seconds failed='' running=()
+  local jobs=$1 step name status seconds processor failed='' running=()
   shift
   mkdir -p "$steps_folder"
   while [ $# -gt 0 ] || [ ${#running[@]} -gt 0 ]; do
@@ -49,15 +57,15 @@ run_steps() {
         # A step that is gone without a word has failed.
         if [ -s "$steps_folder/$name.pid" ] && ! kill -0 "$(cat "$steps_folder/$name.pid")" 2>/dev/null; then
           sleep 2
-          [ -s "$steps_folder/$name.ended" ] || echo "137 0" >"$steps_folder/$name.ended"
+          [ -s "$steps_folder/$name.ended" ] || echo "137 0 0" >"$steps_folder/$name.ended"
         fi
         rest+=("$name")
         continue
       fi
-      read -r status seconds <"$steps_folder/$name.ended"
-      steps_times+=("$seconds $name")
+      read -r status seconds processor <"$steps_folder/$name.ended"
+      steps_times+=("$seconds $processor $name")
       if [ "$status" = 0 ]; then
-        echo "== $name: passed in $seconds s"
+        echo "== $name: passed in $seconds s, $processor s of processor"
         # What a step says of its tests, and of what it left out.
         grep -hE '(passed|failed) after|[0-9]+ passed, [0-9]+ failed|left out|not tested|not counted|run make planted' "$steps_folder/$name.log" |
           grep -vE '^([✔◇]|==|…) ?(Test|Suite|[0-9])' | tail -n 30 || true
@@ -77,6 +85,8 @@ run_steps() {
 }
 
 print_times() {
-  printf '%s\n' "${steps_times[@]}" | sort -rn | awk '{ printf "%6d s  %s\n", $1, $2 }'
+  echo "seconds, and those of the processors:"
+  printf '%s\n' "${steps_times[@]}" | sort -rn |
+    awk '{ printf "%6d s %6d s  %s\n", $1, $2, $3; sum += $2 } END { printf "In all %d s of processor\n", sum }'
   echo "In all $SECONDS s"
 }
