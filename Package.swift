@@ -134,18 +134,15 @@ let package = Package(
     .target(name: "TallyImport", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", grdb, sqlite]),
     // What an app imports: the names that it needs, and GRDB.
     .target(name: "Tally", dependencies: ["TallyCRDT", "TallySchema", "TallyStore", "TallySync", grdb]),
-    // What the macros make, the compiler's way to it, and what apps import. Tests use the first and the last: one that
-    // depended on the plugin would have everything built a second time, for the compiler's side.
-    .target(
-      name: "TallyMacroExpansion",
-      dependencies: [
-        macros("SwiftDiagnostics"), macros("SwiftSyntax"), macros("SwiftSyntaxBuilder"), macros("SwiftSyntaxMacros"),
-      ]),
+    // What the compiler runs, and what apps import. Tests use the latter, and ask the former by a pipe: one that
+    // depended on the plugin would have everything built a second time, for the compiler's side, and one that imported
+    // swift-syntax would have that built a second time, for the tests' side.
     .macro(
       name: "TallyMacroPlugin",
       dependencies: [
-        .target(name: "TallyMacroExpansion", condition: .when(traits: ["Macros"])), macros("SwiftCompilerPlugin"),
-        macros("SwiftSyntax"), macros("SwiftSyntaxMacros"),
+        macros("SwiftCompilerPlugin"), macros("SwiftDiagnostics"), macros("SwiftParser"),
+        macros("SwiftParserDiagnostics"), macros("SwiftSyntax"), macros("SwiftSyntaxBuilder"),
+        macros("SwiftSyntaxMacroExpansion"), macros("SwiftSyntaxMacros"),
       ]),
     .target(
       name: "TallyMacros",
@@ -276,10 +273,7 @@ let package = Package(
     .testTarget(
       name: "MacroTests",
       dependencies: [
-        "Tally", "TallyCRDT", "TallyStore", "TallyTesting", "TestEffort", tallyMacros,
-        .target(name: "TallyMacroExpansion", condition: .when(traits: ["Macros"])), grdb, logging,
-        macros("SwiftDiagnostics"), macros("SwiftParser"), macros("SwiftSyntax"), macros("SwiftSyntaxMacros"),
-        macros("SwiftSyntaxMacroExpansion"), macros("SwiftSyntaxMacrosGenericTestSupport"),
+        "Tally", "TallyCRDT", "TallyStore", "TallyTesting", "TestEffort", tallyMacros, grdb, logging,
       ]),
     // What apps of other settings declare: Swift 5, and the main actor by default.
     .testTarget(

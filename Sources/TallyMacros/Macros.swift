@@ -68,7 +68,7 @@
   // the struct of another one for the first time: `Item.fetchCount(db)`, `Item.ID`.
   @attached(extension, conformances: TableRecord, Identifiable, Entity, FetchableRecord, PersistableRecord)
   public macro Entity(_ type: String? = nil, deleteWins: Bool = false, follows: SeedFollowing = .untilEdited) =
-    #externalMacro(module: "TallyMacroPlugin", type: "EntityMacro")
+    #externalMacro(module: "TallyMacroPlugin", type: "EntityExpansion")
 
   /// Notes that a property is set. `@Entity` adds it where a column may hold what the property cannot show; nobody
   /// needs to write it.
@@ -76,7 +76,7 @@
   /// Without it a record could not tell that a person has chosen another value and then the first one again from that
   /// no choice was made.
   @attached(accessor, names: named(didSet), named(willSet))
-  public macro Tracked() = #externalMacro(module: "TallyMacroPlugin", type: "TrackedMacro")
+  public macro Tracked() = #externalMacro(module: "TallyMacroPlugin", type: "TrackedExpansion")
 
   /// Sets options of a stored property of an `@Entity` struct.
   ///
@@ -97,7 +97,7 @@
   ///     refers to reads the whole table without one.
   @attached(peer)
   public macro Field(renamedFrom: String? = nil, onDelete: DeleteRule = .nullify, isIndexed: Bool = true) =
-    #externalMacro(module: "TallyMacroPlugin", type: "FieldMacro")
+    #externalMacro(module: "TallyMacroPlugin", type: "FieldExpansion")
 
   /// Declares a to-many relationship of an `@Entity`: an observed-remove set of records.
   ///
@@ -114,5 +114,5 @@
   /// The property's name is the relationship's, and with the entity's that of the join table: `Club_members`. Neither
   /// can change.
   @attached(accessor)
-  public macro Members() = #externalMacro(module: "TallyMacroPlugin", type: "MembersMacro")
+  public macro Members() = #externalMacro(module: "TallyMacroPlugin", type: "MembersExpansion")
 #endif

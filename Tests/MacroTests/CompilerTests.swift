@@ -124,30 +124,26 @@
 
   /// The compiler, with the modules and the plugin that the tests were built with.
   private struct Compiler {
-    /// Where the build put them.
-    private let products: URL
+    private let built: BuildProducts
 
-    init() throws {
-      let test = try #require(CommandLine.arguments.first { $0.hasSuffix(".xctest") })
-      products = URL(fileURLWithPath: test).deletingLastPathComponent()
-    }
+    init() throws { built = try BuildProducts() }
 
     func errors(of source: URL) throws -> [String] {
       let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
-      let checkouts = products.deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent(
+      let checkouts = built.folder.deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent(
         "checkouts")
       let maps = [
         checkouts.appendingPathComponent("GRDB.swift/Sources/GRDBSQLite/module.modulemap"),
         repository.appendingPathComponent("Sources/CZstd/module.modulemap"),
-        products.appendingPathComponent("CTallySQLite.build/module.modulemap"),
+        built.folder.appendingPathComponent("CTallySQLite.build/module.modulemap"),
       ]
-      let plugin = products.appendingPathComponent("TallyMacroPlugin-tool").path
       let process = Process()
       process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
       process.arguments =
         [
           "swiftc", "-typecheck", "-swift-version", "6", "-diagnostic-style", "llvm", "-I",
-          products.appendingPathComponent("Modules").path, "-load-plugin-executable", "\(plugin)#TallyMacroPlugin",
+          built.folder.appendingPathComponent("Modules").path, "-load-plugin-executable",
+          "\(built.plugin.path)#TallyMacroPlugin",
         ] + maps.flatMap { ["-Xcc", "-fmodule-map-file=\($0.path)"] } + [source.path]
       let output = Pipe()
       process.standardError = output

@@ -1,10 +1,10 @@
-#if Macros
+#if Macros && PlantedFaults
   import Testing
 
   /// What the macros write.
   @Suite struct ExpansionTests {
-    @Test func aSmallEntity() {
-      let expanded = Refusals.expand(
+    @Test func aSmallEntity() throws {
+      let expanded = try Refusals.expand(
         """
         @Entity("BoardGame", deleteWins: true) public struct Game {
           public var id = RecordName<Game>()
@@ -18,21 +18,21 @@
       #expect(expanded.text == Self.smallEntity)
     }
 
-    @Test func anEntityOfNothingButAName() {
-      let expanded = Refusals.expand("@Entity struct Tag {\n  let id: RecordName<Tag>\n}")
+    @Test func anEntityOfNothingButAName() throws {
+      let expanded = try Refusals.expand("@Entity struct Tag {\n  let id: RecordName<Tag>\n}")
       #expect(expanded.diagnostics.isEmpty)
       #expect(expanded.text == Self.onlyAName)
     }
 
-    @Test func anInitializerOfItsOwnIsEnough() {
-      let text = Refusals.expand(
+    @Test func anInitializerOfItsOwnIsEnough() throws {
+      let text = try Refusals.expand(
         "@Entity struct Tag {\n  var id = RecordName<Tag>()\n  var name = \"\"\n  init(_ name: String) { self.name = name }\n}"
       ).text
       #expect(text.components(separatedBy: "init(").count == 3, "its own, and the one from a row: \(text)")
     }
 
-    @Test func selfMeansTheStructAlsoWhereTheCodeIsNested() {
-      let text = Refusals.expand(
+    @Test func selfMeansTheStructAlsoWhereTheCodeIsNested() throws {
+      let text = try Refusals.expand(
         """
         @Entity struct Folder {
           static let usual = "New"
@@ -52,8 +52,8 @@
       ("String = UUID().uuidString", false), ("String = Locale.current.identifier", false), ("Bool = true", true),
       ("Flags = [.a, .b]", true), ("String = ProcessInfo.processInfo.hostName", false), ("Int = seconds(3)", false),
     ])
-    func aDefaultIsTheColumnsIfItIsTheSameForEveryRecord(_ declaration: String, _ isConstant: Bool) {
-      let text = Refusals.expand("@Entity struct A {\n  var id = RecordName<A>()\n  var b: \(declaration)\n}").text
+    func aDefaultIsTheColumnsIfItIsTheSameForEveryRecord(_ declaration: String, _ isConstant: Bool) throws {
+      let text = try Refusals.expand("@Entity struct A {\n  var id = RecordName<A>()\n  var b: \(declaration)\n}").text
       #expect(text.contains("isConstant: \(isConstant))"), "\(text)")
     }
 

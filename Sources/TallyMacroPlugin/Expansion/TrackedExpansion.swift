@@ -3,9 +3,9 @@
   import SwiftSyntaxMacros
 
   /// The observer of a property with `@Tracked`.
-  public enum TrackedExpansion: AccessorMacro {
+  enum TrackedExpansion: AccessorMacro {
     /// A `didSet`, or a `willSet` where the property has a `didSet`.
-    public static func expansion(
+    static func expansion(
       of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
       in context: some MacroExpansionContext
     ) throws -> [AccessorDeclSyntax] {
@@ -21,7 +21,7 @@
 
   extension EntityExpansion: MemberAttributeMacro {
     /// `@Tracked` for a property whose column may hold what the property cannot show.
-    public static func expansion(
+    static func expansion(
       of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
       providingAttributesFor member: some DeclSyntaxProtocol, in context: some MacroExpansionContext
     ) throws -> [AttributeSyntax] {

@@ -3,9 +3,9 @@
   import SwiftSyntaxMacros
 
   /// `@Field` adds nothing; `@Entity` reads it. Here it only says where it does not belong.
-  public enum FieldExpansion: PeerMacro {
+  enum FieldExpansion: PeerMacro {
     /// Nothing, and an error if the attribute is not read.
-    public static func expansion(
+    static func expansion(
       of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
       in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {

@@ -9,9 +9,9 @@
   /// Everything but the conformances is a member of the struct, where names mean what they mean in the struct; an
   /// extension of a nested type does not see its neighbors. Nothing here knows a type: overloads of
   /// `EntityColumn.column` decide what a property's column holds.
-  public enum EntityExpansion: MemberMacro, ExtensionMacro {
+  enum EntityExpansion: MemberMacro, ExtensionMacro {
     /// The members, and all errors.
-    public static func expansion(
+    static func expansion(
       of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
       conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
@@ -22,7 +22,7 @@
     }
 
     /// Returns an extension with the conformances of the entity.
-    public static func expansion(
+    static func expansion(
       of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
       providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
       in context: some MacroExpansionContext

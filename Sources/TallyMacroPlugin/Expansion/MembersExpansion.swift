@@ -3,9 +3,9 @@
   import SwiftSyntaxMacros
 
   /// The value of a property with `@Members`.
-  public enum MembersExpansion: AccessorMacro {
+  enum MembersExpansion: AccessorMacro {
     /// A getter, or an error.
-    public static func expansion(
+    static func expansion(
       of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
       in context: some MacroExpansionContext
     ) throws -> [AccessorDeclSyntax] {
