@@ -7,17 +7,21 @@ TRAITS ?=
 comma := ,
 # Where libpq is, the relay has its storage on PostgreSQL.
 RELAY = $(shell pkg-config --exists libpq 2>/dev/null && echo Postgres || echo Relay)
-# A module at a time takes a fifth less than a file at a time, where all is to be built. INCREMENTAL=1 for who builds again after each
-# change of a file; both use the same folder, and changing between them rebuilds everything.
+# A module at a time takes a fifth less than a file at a time, where all is to be built; an index for editors, which such a build is
+# not for, takes a third. INCREMENTAL=1 for who builds again after each change of a file; both use the same folder, and changing between
+# them rebuilds everything.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-WHOLE = $(if $(INCREMENTAL),,$(addprefix -Xswiftc ,-wmo -num-threads $(PROCESSORS)))
-ALL = --traits PlantedFaults,Network,Macros,$(RELAY),Inspector --scratch-path .build-all $(WHOLE)
+BY_MODULE = -wmo -num-threads $(PROCESSORS)
+WHOLE = $(if $(INCREMENTAL),,--disable-index-store $(addprefix -Xswiftc ,$(BY_MODULE)) $(addprefix -Xbuild-tools-swiftc ,$(BY_MODULE)))
+# On Linux Swift's toolchains bring lld, which links in half the processor time of what they use unless told.
+LINKER := $(if $(filter Linux,$(shell uname -s)),$(if $(shell command -v ld.lld 2>/dev/null),-Xswiftc -use-ld=lld))
+ALL = --traits PlantedFaults,Network,Macros,$(RELAY),Inspector --scratch-path .build-all $(WHOLE) $(LINKER)
 # What tests are built with: the faults that they plant, which no release has (Docs/PlantedFaults.md).
 ifeq ($(TRAITS),all)
 export TESTING = $(ALL)
 export BUILD = .build-all
 else
-export TESTING = --traits PlantedFaults$(addprefix $(comma),$(filter-out --traits,$(TRAITS))) $(WHOLE)
+export TESTING = --traits PlantedFaults$(addprefix $(comma),$(filter-out --traits,$(TRAITS))) $(WHOLE) $(LINKER)
 export BUILD = .build
 endif
 # SwiftPM hands several traits to the compiler in the order of a set, which changes from run to run, and then rebuilds everything.

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 export SWIFT_BACKTRACE=enable=no
 build=(--traits PlantedFaults --enable-code-coverage --scratch-path .build-coverage)
 swift build "${build[@]}" --build-tests
-swift test "${build[@]}" --skip-build --disable-xctest --filter "${COVERAGE_FILTER:-Tests}" >.build-coverage/tests.log 2>&1 ||
+swift test "${build[@]}" --skip-build --enable-swift-testing --disable-xctest --filter "${COVERAGE_FILTER:-Tests}" >.build-coverage/tests.log 2>&1 ||
   { tail -n 40 .build-coverage/tests.log; exit 1; }
 tools=$(dirname "$(readlink -f "$(command -v swiftc)")")
 profile=.build-coverage/debug/codecov/default.profdata

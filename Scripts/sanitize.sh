@@ -17,4 +17,4 @@ esac
 export TSAN_OPTIONS=halt_on_error=0:exitcode=66 ASAN_OPTIONS=detect_leaks=0
 build=(--traits PlantedFaults --sanitize="$1" --scratch-path ".build-$1" -Xswiftc -use-ld=lld)
 swift build "${build[@]}" --build-tests
-swift test "${build[@]}" --skip-build --disable-xctest --no-parallel --filter "$filter"
+swift test "${build[@]}" --skip-build --enable-swift-testing --disable-xctest --no-parallel --filter "$filter"

@@ -26,7 +26,7 @@ tests() {
     "$folder/TallyPackageTests.xctest" --testing-library swift-testing "$@"
   else
     # shellcheck disable=SC2086
-    $swift test ${BUILD_FLAGS:-} --skip-build --disable-xctest "$@"
+    $swift test ${BUILD_FLAGS:-} --skip-build --enable-swift-testing --disable-xctest "$@"
   fi
 }
 

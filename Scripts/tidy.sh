@@ -37,6 +37,11 @@ while IFS=: read -r file line text; do
   allowed ambient "$file" || complain "$file:$line reads the clock or the randomness of the machine:$text"
 done < <(git ls-files 'Sources/*.swift' | xargs grep -nE "$ambient" | grep -vE '^[^:]*:[0-9]*: *//' | grep -vE '\.random\([^)]*using: ')
 
+# Tests/XCTMain.swift runs those of Swift Testing alone.
+while IFS= read -r file; do
+  complain "$file imports XCTest, whose tests nothing runs"
+done < <(git ls-files 'Tests/*.swift' 'Examples/*.swift' | xargs grep -lE '^ *import XCTest')
+
 # Comments are as wide as the formatter lets code be.
 while IFS= read -r place; do
   complain "$place: a comment of more than 120 characters"
