@@ -70,7 +70,7 @@
           }
         }
 
-        public nonisolated static let schema = TallyStore.EntitySchema(
+        public nonisolated static let schema = TallySchema.EntitySchema(
           "BoardGame",
           deleteWins: true,
           EntityColumns.title.property,
@@ -135,7 +135,7 @@
       struct Tag {
         let id: RecordName<Tag>
 
-        nonisolated static let schema = TallyStore.EntitySchema(
+        nonisolated static let schema = TallySchema.EntitySchema(
           "Tag")
 
         nonisolated static var databaseTableName: String {

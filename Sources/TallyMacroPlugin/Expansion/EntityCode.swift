@@ -25,13 +25,13 @@
 
     private var schema: String {
       guard !entity.hasErrors else {
-        return "\(prefix) static let schema = TallyStore.EntitySchema(\"\(entity.type)\")"
+        return "\(prefix) static let schema = TallySchema.EntitySchema(\"\(entity.type)\")"
       }
       let properties =
         entity.properties.map { "EntityColumns.\($0.name).property" }
         + entity.relationships.map { ".toMany(\"\($0.column)\", to: \($0.target).databaseTableName)" }
       return """
-        \(prefix) static let schema = TallyStore.EntitySchema(
+        \(prefix) static let schema = TallySchema.EntitySchema(
         \(lines(["\"\(entity.type)\""] + entity.options + properties)))
         """
     }
