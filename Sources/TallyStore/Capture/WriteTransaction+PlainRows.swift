@@ -94,7 +94,7 @@ extension WriteTransaction {
   private func owners(_ query: SQLStatement, _ kind: RecordKind) -> [AnyRecordName]? {
     guard needsOwners(kind) else { return [] }
     var owners: [AnyRecordName] = []
-    for (index, column) in kind.columns.enumerated() where column.reference?.onDelete == .cascade {
+    for (index, column) in kind.columns.enumerated() where column.reference?.isOwning == true {
       // What the row shows is what the register holds, unless it shows nothing, or a seed in place of its duplicate.
       guard let owner = column.target(of: query.value(3 + index)),
         catalog.kind(of: owner.type)?.forwardField == nil

@@ -192,9 +192,7 @@ package final class SQLStatement {
   }
 
   /// Calls `body` with the bytes of a column, which are gone afterwards.
-  package func withBlob<T, Failure: Error>(
-    _ column: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> T
-  ) throws(Failure) -> T {
+  package func withBlob<T>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
     let base = sqlite3_column_blob(handle, Int32(column))
     let count = Int(sqlite3_column_bytes(handle, Int32(column)))
     return try body(UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : count))

@@ -193,7 +193,7 @@ extension Catalog {
 
   private func ownershipReaches(_ start: KindNumber) -> Bool {
     func owners(of type: String) -> [String] {
-      schema[type]?.references.filter { $0.onDelete == .cascade }.map(\.to) ?? []
+      schema[type]?.references.filter { $0.isOwning }.map(\.to) ?? []
     }
     guard let type = records[start]?.type else { return false }
     var seen = Set<String>()

@@ -1,3 +1,4 @@
+import GRDBSQLite
 import TallyCRDT
 
 /// The fifteen bytes in the `tally_clock` column of each row the app sees.
@@ -118,6 +119,8 @@ extension SQLStatement {
   /// The clock of a row.
   /// - Throws: `StoreError.corrupt` for anything but fifteen bytes.
   package func clock(_ column: Int) throws(StoreError) -> InlineClock {
-    try withBlob(column) { raw throws(StoreError) in try InlineClock(raw) }
+    let base = sqlite3_column_blob(handle, Int32(column))
+    let count = Int(sqlite3_column_bytes(handle, Int32(column)))
+    return try InlineClock(UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : count))
   }
 }

@@ -121,7 +121,7 @@ package final class RecordKind: Sendable {
     (self.mayCycle, self.forwardField) = (mayCycle, forwardField)
     isKnown = entity != nil
     typePrefix = Array("\(type)\(AnyRecordName.delimiter)".utf8)
-    ownerColumns = columns.filter { $0.reference?.onDelete == .cascade }
+    ownerColumns = columns.filter { $0.reference?.isOwning == true }
     hasReferences = columns.contains { $0.reference != nil }
     followsNewest = entity?.follows == .perField
     let list = columns.map { ", \"\($0.name)\"" }.joined()
@@ -199,4 +199,10 @@ extension RecordKind {
       return cell.value
     }
   }
+}
+
+extension ReferenceSchema {
+  /// Whether the record that it names owns the one that has it. A pattern, since to compare cases of another module's
+  /// enum is to compare their texts.
+  var isOwning: Bool { if case .cascade = onDelete { true } else { false } }
 }

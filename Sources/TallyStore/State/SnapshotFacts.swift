@@ -46,7 +46,7 @@ package struct SnapshotFacts: VisibilitySource {
 
   package func owned(by owner: AnyRecordName) throws -> [AnyRecordName] {
     var result: [AnyRecordName] = []
-    for (number, column) in reader.catalog.referrers[owner.type] ?? [] where column.reference?.onDelete == .cascade {
+    for (number, column) in reader.catalog.referrers[owner.type] ?? [] where column.reference?.isOwning == true {
       guard let kind = reader.catalog.records[number] else { continue }
       let query = try reader.connection.statement(
         text: "SELECT id FROM main.\"\(kind.type)\" WHERE \"\(column.name)\" = ?")
@@ -78,7 +78,7 @@ extension Visibility {
         return column.defaultValue
       }
       guard var target = column.target(of: cell.value) else { return cell.value }
-      if column.reference?.onDelete == .cascade {
+      if column.reference?.isOwning == true {
         let isEffective = try effectiveOwners(of: name).contains { $0.field == column.wireName }
         guard isEffective else { return .null }
       }

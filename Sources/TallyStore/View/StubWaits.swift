@@ -70,7 +70,7 @@ extension StateWriter {
   /// all is settled it may name one that is hidden, and all that is above that has to find the row. Afterwards the row
   /// is hidden and waits, or the stub has become an ordinary record.
   func listOwners(of shown: [Value], _ kind: RecordKind, before: [Value]) throws {
-    for (index, column) in kind.columns.enumerated() where column.reference?.onDelete == .cascade {
+    for (index, column) in kind.columns.enumerated() where column.reference?.isOwning == true {
       guard !before.indices.contains(index) || before[index] != shown[index],
         let target = column.target(of: shown[index])
       else { continue }
@@ -257,7 +257,7 @@ extension StateReader {
 extension Catalog {
   /// Whether records of a type can own others.
   func owns(_ type: String) -> Bool {
-    referrers[type]?.contains { $0.column.reference?.onDelete == .cascade } ?? false
+    referrers[type]?.contains { $0.column.reference?.isOwning == true } ?? false
   }
 }
 

@@ -12,7 +12,7 @@ extension RecordKind {
       result.insert(target)
     }
     for (index, column) in columns.enumerated() {
-      guard let reference = column.reference, shown != nil || reference.onDelete == .cascade,
+      guard let reference = column.reference, shown != nil || reference.isOwning,
         let cell = state.cell(column.field, followsNewest: followsNewest)
       else { continue }
       if let shown, shown[index] == cell.value { continue }
