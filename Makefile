@@ -11,8 +11,7 @@ RELAY = $(shell pkg-config --exists libpq 2>/dev/null && echo Postgres || echo R
 # not for, takes a third. INCREMENTAL=1 for who builds again after each change of a file; both use the same folder, and changing between
 # them rebuilds everything.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-BY_MODULE = -wmo -num-threads $(PROCESSORS)
-WHOLE = $(if $(INCREMENTAL),,--disable-index-store $(addprefix -Xswiftc ,$(BY_MODULE)) $(addprefix -Xbuild-tools-swiftc ,$(BY_MODULE)))
+WHOLE = $(if $(INCREMENTAL),,--disable-index-store $(addprefix -Xswiftc ,-wmo -num-threads $(PROCESSORS)))
 # On Linux Swift's toolchains bring lld, which links in half the processor time of what they use unless told.
 LINKER := $(if $(filter Linux,$(shell uname -s)),$(if $(shell command -v ld.lld 2>/dev/null),-Xswiftc -use-ld=lld))
 ALL = --traits PlantedFaults,Network,Macros,$(RELAY),Inspector --scratch-path .build-all $(WHOLE) $(LINKER)
