@@ -56,6 +56,17 @@ public final class RelayClient: Sendable {
   private let token: BearerToken
   private let transport: any RelayTransport
   private let limit = Mutex(RelayLimits.bodyBytes)
+  private let batches = Mutex(Batches.unknown)
+
+  /// Whether the relay takes several entries in one request.
+  enum Batches: Sendable {
+    /// It has not said anything yet.
+    case unknown
+    /// It takes so many.
+    case upTo(Int)
+    /// It is an older one, or something before it passes on no such request.
+    case single
+  }
 
   /// Creates a client for one relay and one token. Nothing is sent until a mailbox asks.
   ///
@@ -121,6 +132,42 @@ public final class RelayClient: Sendable {
     return true
   }
 
+  // MARK: Batches
+
+  /// How many entries go in one request; 1 if the relay takes no more. One that has said nothing yet is asked.
+  var largestBatch: Int {
+    switch batches.withLock({ $0 }) {
+    case .unknown: RelayLimits.batchEntries
+    case .upTo(let count): min(max(count, 1), RelayLimits.batchEntries)
+    case .single: 1
+    }
+  }
+
+  /// The same for names alone, where a proxy takes less in a request.
+  var largestBatchOfNames: Int { max(1, min(largestBatch, largestBody / RelayWrites.overhead)) }
+
+  /// What has been learned of how much goes in one request.
+  var limits: [Int] { [largestBatch, largestBody] }
+
+  /// Notes what a page or a stream of events says of that, each time: a relay may be replaced by another version.
+  func noteBatches(_ answer: RelayAnswer) {
+    guard answer.status == 200 else { return }
+    let count = answer.field(RelayHeader.batch).flatMap(Int.init)
+    batches.withLock { $0 = count.map { .upTo($0) } ?? .single }
+  }
+
+  /// Whether an answer to a batch says that there is no such request here, so that entries go one by one until a page
+  /// says otherwise.
+  func refusesBatches(_ answer: RelayAnswer) -> Bool {
+    let problem = answer.field(RelayHeader.problem).map { RelayProblem.Code(rawValue: $0) }
+    switch (answer.status, problem) {
+    case (404, .some(.noSuchPath)), (404, nil), (405, _), (501, _): break
+    default: return false
+    }
+    batches.withLock { $0 = .single }
+    return true
+  }
+
   // MARK: Requests
 
   /// Makes a request, and makes it again if the relay was too busy or the connection broke: every request may be made
@@ -165,6 +212,7 @@ public final class RelayClient: Sendable {
         switch part {
         case .head(let answer):
           guard answer.status == 200 else { throw RelayError(answer) }
+          noteBatches(answer)
           guard answer.field("content-type")?.hasPrefix(RelayMedia.events) == true else {
             throw RelayError(.notARelay, "not a relay: no event stream")
           }
@@ -196,7 +244,7 @@ public final class RelayClient: Sendable {
     var request = RelayRequest(
       method: method, url: url, fields: fields, token: token, body: body, idleTimeout: settings.idleTimeout)
     if let body {
-      request.fields["Content-Type"] = RelayMedia.entry
+      request.fields["Content-Type"] = request.fields["Content-Type"] ?? RelayMedia.entry
       request.fields[RelayHeader.contentDigest] = RelayDigest.field(Self.digest(body))
     }
     return request

@@ -92,7 +92,21 @@ extension RelayError {
   /// Creates the error for an answer that is not a success.
   init(_ answer: RelayAnswer) {
     let problem = RelayProblem.Code(rawValue: answer.field(RelayHeader.problem) ?? "")
-    let retryAfter = answer.field("retry-after").flatMap(Int.init).map { Duration.seconds(min(max($0, 0), 3_600)) }
+    let retryAfter = answer.field("retry-after").flatMap(Int.init)
+    // A relay asks for its token and says so.
+    if problem == nil, Self.asksForPassword(answer) {
+      self.init(RelayTransportError.asksForPassword)
+    } else {
+      self.init(
+        problem, retryAfter: retryAfter, status: answer.status,
+        // A proxy in between answers as it likes.
+        otherwise: [429, 502, 503, 504].contains(answer.status)
+          ? .busy : Self.isOfProxy(answer) ? .tooLarge : .notARelay)
+    }
+  }
+
+  /// Creates the error for a problem that a relay reports, or `otherwise` if it is none that is known.
+  init(_ problem: RelayProblem.Code?, retryAfter: Int?, status: Int? = nil, otherwise: Code = .failed) {
     let code: Code =
       switch problem {
       case .unauthenticated, .tokenExpired, .tokenRevoked: .unauthenticated
@@ -107,15 +121,11 @@ extension RelayError {
       case .badRequest, .digestMissing, .headersTooLarge, .offsetMismatch, .rangeNotSatisfiable, .noSuchUpload,
         .storageFailed, .internal:
         .failed
-      // A proxy in between answers as it likes.
-      case nil: [429, 502, 503, 504].contains(answer.status) ? .busy : Self.isOfProxy(answer) ? .tooLarge : .notARelay
+      case nil: otherwise
       }
-    // A relay asks for its token and says so.
-    if problem == nil, Self.asksForPassword(answer) {
-      self.init(RelayTransportError.asksForPassword)
-    } else {
-      self.init(code, Self.words(code, problem, answer.status), retryAfter: retryAfter, problem: problem)
-    }
+    self.init(
+      code, Self.words(code, problem, status ?? problem?.status ?? 500),
+      retryAfter: retryAfter.map { .seconds(min(max($0, 0), 3_600)) }, problem: problem)
   }
 
   /// Whether something before the relay takes no body of that size: a relay would have said that it is one.

@@ -54,7 +54,7 @@ extension RelayMailbox {
     return length == upload.byteCount && (0...length).contains(offset) ? offset : 0
   }
 
-  private static func fields(_ upload: MailboxUpload) -> [String: String] {
+  static func fields(_ upload: MailboxUpload) -> [String: String] {
     guard let cursor = upload.cursor.flatMap({ RelayCursor("\($0)") }) else { return [:] }
     return [RelayHeader.after: "\(cursor)"]
   }

@@ -79,6 +79,7 @@ public struct RelayMailbox: Mailbox {
     let answer = try await send(
       "GET", "/changes?limit=\(RelayLimits.pageEntries)\(Self.query(cursor))", limit: RelayLimits.pageBytes)
     guard answer.status == 200 else { throw RelayError(answer) }
+    client.noteBatches(answer)
     return MailboxPage(try Self.page(answer))
   }
 
@@ -90,12 +91,22 @@ public struct RelayMailbox: Mailbox {
     return RelayPieces(mailbox: self, name: name, offset: offset)
   }
 
-  /// Removes entries, one request each. One that is not there is no error.
-  /// - Throws: `RelayError`, `forbidden` if the token only reads; entries before it are removed then.
+  /// Removes entries, up to 256 by a request, or one by a request if the relay is an older one. One that is not there
+  /// is no error.
+  /// - Throws: `RelayError`, `forbidden` if the token only reads; others may have been removed then.
   public func remove(_ names: [String]) async throws {
-    for name in names where RelayNames.isEntry(name) {
-      let answer = try await send("DELETE", "/entries/\(name)", limit: RelayLimits.problemBytes)
-      guard answer.status == 204 || RelayError(answer).code == .noSuchEntry else { throw RelayError(answer) }
+    var rest = names.filter { RelayNames.isEntry($0) }[...]
+    while !rest.isEmpty {
+      let batch = rest.prefix(client.largestBatchOfNames)
+      if batch.count > 1, let results = try await write(batch.map { .removal(name: $0) }, after: nil) {
+        for case .refused(let code, let retryAfter) in results.results where code != .noSuchEntry {
+          throw RelayError(code, retryAfter: retryAfter)
+        }
+        rest = rest.dropFirst(batch.count)
+      } else if let name = rest.popFirst() {
+        let answer = try await send("DELETE", "/entries/\(name)", limit: RelayLimits.problemBytes)
+        guard answer.status == 204 || RelayError(answer).code == .noSuchEntry else { throw RelayError(answer) }
+      }
     }
   }
 

@@ -6,6 +6,8 @@ public enum RelayHeader {
   public static let cursor = "tally-cursor"
   /// With the answer to a put: the entry's position.
   public static let position = "tally-position"
+  /// With a page and a stream of events: how many entries one request may put, remove or ask for.
+  public static let batch = "tally-batch"
   /// With every problem: its code, also where there is no body.
   public static let problem = "tally-problem"
   /// The offset at which a piece of an upload begins; in an answer, the number of bytes that the relay has.

@@ -12,6 +12,8 @@ public enum RelayLimits {
   public static let inlineBytes = 64 << 10
   /// The most bytes of a request's body; larger entries are uploaded in pieces of at most that.
   public static let bodyBytes = 4 << 20
+  /// The most entries that one request puts, removes or asks for.
+  public static let batchEntries = 256
   /// The most bytes of an entry.
   public static let entryBytes = 1 << 30
   /// The most bytes that a client asks for at once when it downloads.

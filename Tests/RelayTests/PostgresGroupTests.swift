@@ -49,6 +49,15 @@
       } catch { return .failure(error) }
     }
 
+    /// Whether what becomes of a write does not depend on a cursor, which writes of one request hand on.
+    private func isFree(_ write: PostgresWrite) -> Bool {
+      switch write {
+      case .put(_, _, let cursor): cursor == nil
+      case .piece: false
+      case .remove: true
+      }
+    }
+
     /// A write to one of few names, so that writes meet.
     private func write(_ dice: inout Dice, _ spaces: [Int64], _ cursor: RelayCursor?) -> PostgresWrite {
       let key = EntryKey(space: spaces[dice.roll(spaces.count)], name: "n\(dice.roll(6))")
@@ -98,8 +107,27 @@
         let writes = (0..<(1 + dice.roll(20))).map { _ in write(&dice, spaces, cursor) }
         var expected: [String] = []
         for write in writes { expected.append(text(await run(write, file))) }
-        let result = try await database.commits.threads.run { try PostgresGroup.commit(writes, $0, time()) }
-        let outcomes = result.outcomes.map { text($0.mapError { $0 }) }
+        // Neighbours that are about one space are sometimes one request.
+        var requests: [PostgresRequest] = []
+        for write in writes {
+          let writer = RelayWriter(space: write.key.space)
+          if let last = requests.last, last.writer == writer, (last.writes + [write]).allSatisfy(isFree),
+            dice.roll(2) == 0
+          {
+            requests[requests.count - 1] = PostgresRequest(writer: writer, writes: last.writes + [write])
+          } else {
+            requests.append(PostgresRequest(writer: writer, writes: [write]))
+          }
+        }
+        let result = try await database.commits.threads.run { [requests] session in
+          try PostgresGroup.commit(requests, session, time())
+        }
+        let outcomes = zip(requests, result.outcomes).flatMap { request, outcome in
+          switch outcome {
+          case .success(let results): results.map { text($0.mapError { $0 }) }
+          case .failure(let problem): request.writes.map { _ in text(.failure(problem)) }
+          }
+        }
         #expect(outcomes == expected, "seed \(seed), group \(group)")
         try await expectSame(file, database, "seed \(seed), group \(group)")
         if outcomes != expected { break }

@@ -55,6 +55,16 @@
       }
     }
 
+    /// The same on the thread that asks; nil if the connection breaks before anything has come.
+    static func blockingExchange(_ bytes: [UInt8], port: Int) -> [UInt8]? {
+      do {
+        let descriptor = try connect(port)
+        defer { close(descriptor) }
+        try sendAll(bytes, descriptor)
+        return try readAll(descriptor)
+      } catch { return nil }
+    }
+
     /// Makes a request, reads until its answer ends as said, and makes a second one on the same connection, with which
     /// the client closes its side.
     /// - Returns: the answer to the second.

@@ -35,6 +35,10 @@
         Ask(method: "PUT", path: "/entries/there", body: [1, 2, 3], status: 200, isWrite: true),
         Ask(method: "PATCH", path: "/uploads/there", body: [1, 2, 3], status: 200, isWrite: true),
         Ask(method: "DELETE", path: "/entries/missing", status: 404, isWrite: true),
+        Ask(
+          method: "POST", path: "/entries", body: RelayWrites([.removal(name: "missing")]).bytes(), status: 200,
+          isWrite: true),
+        Ask(method: "POST", path: "/contents", body: RelayWanted(["there"]).bytes(), status: 200),
       ]
       /// Whoever may do this does it once.
       static let deletion = Ask(method: "DELETE", path: "", status: 204, isWrite: true, isForAdmins: true)

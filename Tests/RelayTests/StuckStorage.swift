@@ -3,10 +3,12 @@
   import TallyRelayProtocol
   import TallyRelayServer
 
-  /// A storage whose look-ups of tokens do not return, from some time on, until their task is cancelled.
+  /// A storage whose look-ups of tokens do not return, from some time on, until their task is cancelled; or whose
+  /// writes wait until they may begin.
   final class StuckStorage: RelayStorage {
     private struct State {
       var isStuck = false
+      var holdsWrites = false
       var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
       var next = 0
     }
@@ -25,14 +27,22 @@
     /// Whether look-ups wait. When they are no longer to, those that wait go on.
     var isStuck: Bool {
       get { state.withLock { $0.isStuck } }
-      set {
-        let waiting = state.withLock { state in
-          state.isStuck = newValue
-          defer { if !newValue { state.waiting = [:] } }
-          return newValue ? [] : Array(state.waiting.values)
-        }
-        for continuation in waiting { continuation.resume() }
+      set { set(\.isStuck, newValue) }
+    }
+
+    /// Whether writes wait, also those that nobody waits for any more. A test makes only one of the two wait.
+    var holdsWrites: Bool {
+      get { state.withLock { $0.holdsWrites } }
+      set { set(\.holdsWrites, newValue) }
+    }
+
+    private func set(_ kind: WritableKeyPath<State, Bool> & Sendable, _ isOn: Bool) {
+      let waiting = state.withLock { state in
+        state[keyPath: kind] = isOn
+        defer { if !isOn { state.waiting = [:] } }
+        return isOn ? [] : Array(state.waiting.values)
       }
+      for continuation in waiting { continuation.resume() }
     }
 
     /// Says a word among those of look-ups.
@@ -44,13 +54,7 @@
       return try await base.bearer(hash: hash)
     }
 
-    func bearer(_ token: String) async throws -> RelayStore.Bearer? {
-      await waitWhileStuck()
-      try Task.checkCancellation()
-      return try await base.bearer(token)
-    }
-
-    private func waitWhileStuck() async {
+    private func waitWhileStuck(_ kind: KeyPath<State, Bool> & Sendable = \.isStuck) async {
       let id = state.withLock { state in
         defer { state.next += 1 }
         return state.next
@@ -58,7 +62,7 @@
       await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
           let waits = state.withLock { state in
-            guard state.isStuck, !Task.isCancelled else { return false }
+            guard state[keyPath: kind], !Task.isCancelled else { return false }
             state.waiting[id] = continuation
             return true
           }
@@ -106,17 +110,24 @@
       try await base.upload(name, in: space)
     }
 
-    func put(_ name: String, _ body: [UInt8], in space: Int64, after cursor: RelayCursor?) async throws
-      -> RelayStore.Put
-    { try await base.put(name, body, in: space, after: cursor) }
-
-    func put(
-      piece: [UInt8], at offset: Int, of length: Int, _ name: String, in space: Int64, after cursor: RelayCursor?
-    ) async throws -> RelayStore.Piece {
-      try await base.put(piece: piece, at: offset, of: length, name, in: space, after: cursor)
+    func contents(of names: [String], in space: Int64, bytes: Int) async throws -> [RelayStore.Content] {
+      try await base.contents(of: names, in: space, bytes: bytes)
     }
 
-    func remove(_ name: String, in space: Int64) async throws -> Bool { try await base.remove(name, in: space) }
+    func write(_ writes: [RelayWrites.Write], by writer: RelayWriter, after cursor: RelayCursor?) async throws
+      -> [RelayStore.Outcome]
+    {
+      await waitWhileStuck(\.holdsWrites)
+      return try await base.write(writes, by: writer, after: cursor)
+    }
+
+    func put(
+      piece: [UInt8], at offset: Int, of length: Int, _ name: String, by writer: RelayWriter, after cursor: RelayCursor?
+    ) async throws -> RelayStore.Piece {
+      await waitWhileStuck(\.holdsWrites)
+      return try await base.put(piece: piece, at: offset, of: length, name, by: writer, after: cursor)
+    }
+
     func deleteSpace(_ id: String) async throws { try await base.deleteSpace(id) }
     func restoreSpace(_ id: String) async throws { try await base.restoreSpace(id) }
     func missing(among spaces: [Int64]) async throws -> [Int64] { try await base.missing(among: spaces) }
@@ -126,6 +137,9 @@
     }
 
     func spaces() async throws -> [RelayStore.SpaceInfo] { try await base.spaces() }
+    func limitFile(to bytes: Int64) async throws { try await base.limitFile(to: bytes) }
+    var warnings: [String] { base.warnings }
+    func releaseMemory() { base.releaseMemory() }
     func figures() async throws -> StorageFigures { try await base.figures() }
 
     func follow(watched: @escaping @Sendable () -> [Int64], announce: @escaping @Sendable (Int64) -> Void) {

@@ -55,13 +55,13 @@
     ) async throws -> Response {
       let cursor = try after(request)
       let put = try await withBody(of: request, bearer, channel) {
-        try await store.put(name, $0, in: bearer.space, after: cursor)
+        try await store.put(name, $0, by: bearer.writer, after: cursor)
       }
       return answer(put, bearer)
     }
 
     func remove(_ name: String, _ bearer: RelayStore.Bearer) async throws -> Response {
-      guard try await store.remove(name, in: bearer.space) else {
+      guard try await store.remove(name, by: bearer.writer) else {
         throw RelayProblem(.noSuchEntry, "there is no such entry")
       }
       news.announce(bearer.space)
@@ -88,7 +88,7 @@
         guard offset + body.count <= length else {
           throw RelayProblem(.badRequest, "the piece goes beyond Upload-Length")
         }
-        return try await store.put(piece: body, at: offset, of: length, name, in: bearer.space, after: cursor)
+        return try await store.put(piece: body, at: offset, of: length, name, by: bearer.writer, after: cursor)
       }
       switch piece {
       case .taken(let received): return Response(.noContent, [(.uploadOffset, "\(received)")])
@@ -107,19 +107,21 @@
       return Response(put.isKnown ? .ok : .created, fields)
     }
 
-    private func after(_ request: Request) throws -> RelayCursor? {
+    func after(_ request: Request) throws -> RelayCursor? {
       guard let text = request.headers[.relayAfter] else { return nil }
       guard let cursor = RelayCursor(text) else { throw RelayProblem(.badRequest, "the cursor is malformed") }
       return cursor
     }
 
-    /// Takes in a request's body, and hands it on.
-    private func withBody<T>(
-      of request: Request, _ bearer: RelayStore.Bearer, _ channel: any Channel, _ use: ([UInt8]) async throws -> T
+    /// Takes in a request's body of at most so many bytes, and hands it on. What it is made into may take as much
+    /// memory again: `copies`.
+    func withBody<T>(
+      of request: Request, _ bearer: RelayStore.Bearer, _ channel: any Channel, upTo limit: Int = RelayLimits.bodyBytes,
+      copies: Int = 1, _ use: ([UInt8]) async throws -> T
     ) async throws -> T {
       let length = request.headers[.contentLength].flatMap { Int($0) }
-      if let length, length > RelayLimits.bodyBytes { throw Self.tooLarge }
-      return try await bodies.withRoom(for: length ?? RelayLimits.bodyBytes, of: bearer.hash) {
+      if let length, length > limit { throw Self.tooLarge(limit) }
+      return try await bodies.withRoom(for: copies * (length ?? limit), of: bearer.hash) {
         let pace = BodyPace(limits, time)
         // A body that does not come at all wakes nobody: its connection is closed from outside. One that comes slowly
         // has been refused by then, with an answer.
@@ -127,17 +129,19 @@
           initialDelay: TimeAmount(limits.slowBody + .seconds(2)), delay: .seconds(1)
         ) { _ in if pace.isTooSlow { channel.close(promise: nil) } }
         defer { watch.cancel() }
-        return try await use(try await checkedBody(of: request, length, pace))
+        return try await use(try await checkedBody(of: request, length, limit, pace))
       }
     }
 
-    private static var tooLarge: RelayProblem {
-      RelayProblem(.tooLarge, "a body has at most \(RelayLimits.bodyBytes) bytes")
+    private static func tooLarge(_ limit: Int) -> RelayProblem {
+      RelayProblem(.tooLarge, "a body has at most \(limit) bytes")
     }
 
     /// A request's body, hashed as it comes.
     /// - Throws: `RelayProblem` if it is too large, comes too slowly, or is not what `Content-Digest` says.
-    private func checkedBody(of request: Request, _ length: Int?, _ pace: BodyPace) async throws -> [UInt8] {
+    private func checkedBody(
+      of request: Request, _ length: Int?, _ limit: Int, _ pace: BodyPace
+    ) async throws -> [UInt8] {
       guard let digest = request.headers[.contentDigest].flatMap(RelayDigest.sha256) else {
         throw RelayProblem(.digestMissing, "a Content-Digest with sha-256 is needed")
       }
@@ -150,7 +154,7 @@
         // What the connection throws says nothing that the sender could still hear.
         do { part = try await parts.next() } catch { throw brokeOff }
         guard let part else { break }
-        guard bytes.count + part.readableBytes <= RelayLimits.bodyBytes else { throw Self.tooLarge }
+        guard bytes.count + part.readableBytes <= limit else { throw Self.tooLarge(limit) }
         hash.update(data: part.readableBytesView)
         bytes += part.readableBytesView
         pace.note(part.readableBytes)

@@ -11,7 +11,11 @@
       let seat = try rates.seat(bearer.hash)
       guard !news.isClosing else { throw RelayProblem(.busy, "the relay is about to end", retryAfter: 2) }
       // A proxy may not keep events back to send many at once.
-      var response = Response(.ok, [(HTTPField.Name.acceptBuffering, "no")])
+      var response = Response(
+        .ok,
+        [
+          (HTTPField.Name.acceptBuffering, "no"), (.relayBatch, "\(RelayLimits.batchEntries)"),
+        ])
       response.headers[.contentType] = RelayMedia.events
       response.headers[.cacheControl] = "no-store, no-transform"
       response.body = ResponseBody { [self] writer in

@@ -18,7 +18,8 @@
     let answers: ByteBudget
     /// For those who want pages: how large one becomes is known when it is read, so room for the largest is taken
     /// meanwhile. As many as read at once.
-    private let turns = Turns(4)
+    let turns = Turns(4)
+    let authorization: Authorization
     let limits: RelaySettings.Limits
     let time: @Sendable () -> Duration
     /// Returns the lifetime of a stream of events.
@@ -33,17 +34,31 @@
       (self.rates, self.limits) = (rates, limits)
       (self.time, self.streamLife) = (time, streamLife)
       pages = EventPages(store)
+      authorization = Authorization(store: store, known: KnownTokens(time))
       bodies = ByteBudget(limits.bodyBytes, parts: 4)
       answers = ByteBudget(limits.answerBytes, parts: 16)
     }
-
-    var authorization: Authorization { Authorization(store: store) }
 
     /// The answer to a request.
     /// - Throws: `RelayProblem`, and whatever the store throws.
     func answer(_ request: Request, _ route: RelayRoute, on channel: any Channel) async throws -> Response {
       try checkHeaders(request)
-      let bearer = try await authorization.bearer(of: request)
+      guard route.kind.isWrite else {
+        return try await answer(request, route, try await authorization.bearer(of: request), on: channel)
+      }
+      let bearer = try await authorization.writer(of: request)
+      do {
+        return try await answer(request, route, bearer, on: channel)
+      } catch let problem as RelayProblem where problem.status == 401 || problem.code == .noSuchSpace {
+        // Perhaps the transaction has found another token than is known here: the next request is looked up first.
+        authorization.known[bearer.hash] = nil
+        throw problem
+      }
+    }
+
+    private func answer(
+      _ request: Request, _ route: RelayRoute, _ bearer: RelayStore.Bearer, on channel: any Channel
+    ) async throws -> Response {
       try rates.count(bearer.hash)
       guard let space = route.space else { throw RelayProblem(.noSuchPath, "there is nothing at that path") }
       try authorization.check(bearer, for: space)
@@ -58,6 +73,8 @@
       case .events: return try await events(request, bearer, channel)
       case .readEntry: return try await read(request, try route.entryName(), bearer, channel)
       case .putEntry: return try await put(request, try route.entryName(), bearer, on: channel)
+      case .writeEntries: return try await write(request, bearer, on: channel)
+      case .readEntries: return try await contents(request, bearer, on: channel)
       case .removeEntry: return try await remove(try route.entryName(), bearer)
       case .uploadState: return try await uploadState(try route.entryName(), bearer)
       case .putPiece: return try await putPiece(request, try route.entryName(), bearer, on: channel)
@@ -105,21 +122,32 @@
         guard try await hasNews(request, bearer, cursor, .seconds(wait)) else { return Response(.noContent) }
       }
       let bytes = try await pageBytes(bearer, cursor, limit, channel)
-      return Response(.ok, RelayMedia.page, bytes)
+      return Response(.ok, RelayMedia.page, bytes, [(.relayBatch, "\(RelayLimits.batchEntries)")])
     }
 
     /// A page as large as there is room for: what does not fit is asked for next.
     private func pageBytes(
       _ bearer: RelayStore.Bearer, _ cursor: RelayCursor?, _ limit: Int, _ channel: any Channel
-    ) async throws -> [UInt8] {
-      guard limit > 0 else { return try await store.page(of: bearer.space, after: cursor, limit: 0).bytes() }
-      return try await turns.run {
+    ) async throws -> ByteBuffer {
+      guard limit > 0 else {
+        return ByteBuffer(bytes: try await store.page(of: bearer.space, after: cursor, limit: 0).bytes())
+      }
+      return try await withAnswerRoom(bearer, channel) { bytes in
+        try await store.page(of: bearer.space, after: cursor, limit: limit, bytes: bytes).bytes()
+      }
+    }
+
+    /// Makes an answer as large as there is room for, which it keeps until the client has it.
+    func withAnswerRoom(
+      _ bearer: RelayStore.Bearer, _ channel: any Channel, _ make: (_ bytes: Int) async throws -> [UInt8]
+    ) async throws -> ByteBuffer {
+      try await turns.run {
         let room = try answers.room(from: 2 * RelayLimits.inlineBytes, to: RelayLimits.pageBytes, of: bearer.hash)
-        let page = try await store.page(of: bearer.space, after: cursor, limit: limit, bytes: room.bytes)
-        let bytes = page.bytes()
-        room.resize(to: bytes.count)
+        let buffer = ByteBuffer(bytes: try await make(room.bytes))
+        // What it takes, which is more than what is in it.
+        room.resize(to: buffer.storageCapacity)
         AnswerWatch.keep(room, on: channel)
-        return bytes
+        return buffer
       }
     }
 

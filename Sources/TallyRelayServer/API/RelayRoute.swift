@@ -8,17 +8,22 @@
     /// The kinds of requests. Their names stand in logs and metrics.
     enum Kind: String, Sendable, CaseIterable {
       case status, deleteSpace, changes, events, readEntry, putEntry, removeEntry, uploadState, putPiece
+      /// Several entries at once.
+      case writeEntries, readEntries
       /// Anything else.
       case other
 
       /// Whether a token with that role may do it.
       func isAllowed(to role: RelayRole) -> Bool {
         switch self {
-        case .putEntry, .removeEntry, .putPiece: role.mayWrite
         case .deleteSpace: role.mayDeleteSpace
-        case .status, .changes, .events, .readEntry, .uploadState, .other: true
+        case .status, .changes, .events, .readEntry, .readEntries, .uploadState, .other: true
+        case .putEntry, .removeEntry, .putPiece, .writeEntries: role.mayWrite
         }
       }
+
+      /// Whether it is a write in whose transaction the token is looked at.
+      var isWrite: Bool { !isAllowed(to: .reader) && self != .deleteSpace }
     }
 
     let kind: Kind
@@ -50,6 +55,8 @@
       case (3, _): method == .get ? .status : method == .delete ? .deleteSpace : .other
       case (4, "changes"): method == .get ? .changes : .other
       case (4, "events"): method == .get ? .events : .other
+      case (4, "entries"): method == .post ? .writeEntries : .other
+      case (4, "contents"): method == .post ? .readEntries : .other
       case (5, "entries"):
         switch method {
         case .get: .readEntry

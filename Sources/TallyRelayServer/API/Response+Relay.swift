@@ -8,6 +8,7 @@
     static let relayAfter = relay(RelayHeader.after)
     static let relayCursor = relay(RelayHeader.cursor)
     static let relayPosition = relay(RelayHeader.position)
+    static let relayBatch = relay(RelayHeader.batch)
     static let relayProblem = relay(RelayHeader.problem)
     static let uploadOffset = relay(RelayHeader.uploadOffset)
     static let uploadLength = relay(RelayHeader.uploadLength)
@@ -31,9 +32,14 @@
 
     /// An answer that is whole.
     init(_ status: HTTPResponse.Status, _ media: String, _ bytes: [UInt8], _ fields: Fields = []) {
+      self.init(status, media, ByteBuffer(bytes: bytes), fields)
+    }
+
+    /// The same, of bytes that are in a buffer already.
+    init(_ status: HTTPResponse.Status, _ media: String, _ bytes: ByteBuffer, _ fields: Fields = []) {
       var headers = Self.headers(fields)
       headers.append(HTTPField(name: .contentType, value: media))
-      self.init(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+      self.init(status: status, headers: headers, body: ResponseBody(byteBuffer: bytes))
     }
 
     /// Creates the response for a problem.

@@ -46,6 +46,13 @@
       throw RelayProblem(.tooManyRequests, "the token asks too often", retryAfter: seconds)
     }
 
+    /// Counts further requests that one has turned out to be worth. They are not refused any more: a token that owes
+    /// some waits the longer before its next.
+    func charge(_ token: [UInt8], _ requests: Int) {
+      guard requests > 0 else { return }
+      buckets.withLock { $0[token]?.level -= Double(requests) }
+    }
+
     private func level(_ bucket: Bucket, _ now: Duration) -> Double {
       min(burst, bucket.level + (now - bucket.filled) / .seconds(1) * perSecond)
     }

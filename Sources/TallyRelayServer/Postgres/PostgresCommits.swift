@@ -2,10 +2,11 @@
   /// Commits groups of writes to a database, on a connection and a thread of its own.
   struct PostgresCommits: Sendable {
     private struct Write: GroupedWrite {
-      let write: PostgresWrite
-      let end: @Sendable (Result<PostgresWrite.Outcome, any Error>) -> Void
+      let request: PostgresRequest
+      let end: @Sendable (Result<PostgresRequest.Outcome, any Error>) -> Void
 
-      var byteCount: Int { write.byteCount }
+      var byteCount: Int { request.writes.reduce(0) { $0 + $1.byteCount } }
+      var count: Int { request.writes.count }
       func fail(_ error: any Error) { end(.failure(error)) }
     }
 
@@ -27,13 +28,13 @@
       self.threads = threads
       group = GroupCommit { writes, end in
         threads.run { session in
-          try PostgresGroup.commit(writes.map(\.write), session, time?())
+          try PostgresGroup.commit(writes.map(\.request), session, time?())
         } onEnd: { result in
           end(
             result.map { result in
               {
                 if !result.heads.isEmpty { onCommit(result.heads) }
-                for (write, outcome) in zip(writes, result.outcomes) { write.end(outcome.mapError { $0 }) }
+                for (write, outcome) in zip(writes, result.outcomes) { write.end(.success(outcome)) }
               }
             })
         }
@@ -44,10 +45,13 @@
     var counts: (commits: Int, writes: Int) { group.counts }
 
     /// Writes, and returns when that is committed.
-    func write(_ write: PostgresWrite) async throws -> PostgresWrite.Outcome {
-      try await withCheckedThrowingContinuation { continuation in
-        group.add(Write(write: write) { continuation.resume(with: $0) })
+    /// - Throws: `RelayProblem` if the writer's token does not permit it.
+    func write(_ writes: [PostgresWrite], by writer: RelayWriter) async throws -> [PostgresWrite.Result] {
+      let request = PostgresRequest(writer: writer, writes: writes)
+      let outcome: PostgresRequest.Outcome = try await withCheckedThrowingContinuation { continuation in
+        group.add(Write(request: request) { continuation.resume(with: $0) })
       }
+      return try outcome.get()
     }
   }
 #endif

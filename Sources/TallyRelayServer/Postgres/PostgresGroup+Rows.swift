@@ -4,56 +4,80 @@
   extension PostgresGroup {
     /// The result of a transaction.
     struct Result: Sendable {
-      let outcomes: [Swift.Result<PostgresWrite.Outcome, RelayProblem>]
-      let heads: [Int64: Int64]
+      /// What became of each request.
+      var outcomes: [PostgresRequest.Outcome]
+      var heads: [Int64: Int64]
 
-      /// Whether a write did nothing since its space has no room.
-      func isFull(_ index: Int) -> Bool {
-        guard case .failure(let problem) = outcomes[index] else { return false }
-        return problem.code == .quotaExceeded
+      /// The writes of a request that did nothing since its space has no room.
+      func full(_ index: Int) -> [Int] {
+        guard case .success(let results) = outcomes[index] else { return [] }
+        return results.indices.filter { number in
+          guard case .failure(let problem) = results[number] else { return false }
+          return problem.code == .quotaExceeded
+        }
       }
     }
 
     /// The number of times that two transactions may conflict before that is an error.
     private static let attempts = 8
 
-    /// Does several writes in one transaction. One with a `RelayProblem` does nothing; any other error undoes all.
-    static func commit(_ writes: [PostgresWrite], _ session: PostgresSession, _ time: Int64?) throws -> Result {
+    /// Does what several requests ask for in one transaction. A write with a `RelayProblem` does nothing; any other
+    /// error undoes all.
+    static func commit(_ requests: [PostgresRequest], _ session: PostgresSession, _ time: Int64?) throws -> Result {
       // Looked for before the transaction: dropping one again does nothing.
-      let some = writes.contains(where: \.isPiece) ? try expired(session, time) : []
-      let result = try commit(writes, dropping: some, session, time)
-      let full = result.outcomes.indices.filter { result.isFull($0) }
+      let isPiece = requests.contains { $0.writes.contains(where: \.isPiece) }
+      let some = isPiece ? try expired(session, time) : []
+      var result = try commit(requests, dropping: some, session, time)
+      let full = result.outcomes.indices.filter { !result.full($0).isEmpty }
       guard !full.isEmpty else { return result }
       // A space that is full may hold uploads that nobody can have any more.
-      let others = try expired(session, time, in: Set(full.map { writes[$0].key.space }))
+      let others = try expired(session, time, in: Set(full.map { requests[$0].writer.space }))
       guard !others.isEmpty else { return result }
-      let again = try commit(full.map { writes[$0] }, dropping: others, session, time)
-      var outcomes = result.outcomes
-      for (index, outcome) in zip(full, again.outcomes) { outcomes[index] = outcome }
-      return Result(outcomes: outcomes, heads: result.heads.merging(again.heads) { max($0, $1) })
+      let rest = full.map { index in
+        PostgresRequest(
+          writer: requests[index].writer, writes: result.full(index).map { requests[index].writes[$0] })
+      }
+      let again = try commit(rest, dropping: others, session, time)
+      for (index, outcome) in zip(full, again.outcomes) {
+        result.outcomes[index] = merge(result.outcomes[index], result.full(index), outcome)
+      }
+      result.heads.merge(again.heads) { max($0, $1) }
+      return result
+    }
+
+    /// Puts what became of some writes, when they were made again, in the place of what became of them before.
+    private static func merge(
+      _ outcome: PostgresRequest.Outcome, _ indices: [Int], _ again: PostgresRequest.Outcome
+    ) -> PostgresRequest.Outcome {
+      guard case .success(var results) = outcome else { return outcome }
+      switch again {
+      case .success(let others): for (index, other) in zip(indices, others) { results[index] = other }
+      case .failure(let problem): for index in indices { results[index] = .failure(problem) }
+      }
+      return .success(results)
     }
 
     private static func commit(
-      _ writes: [PostgresWrite], dropping expired: [EntryKey], _ session: PostgresSession, _ time: Int64?
+      _ requests: [PostgresRequest], dropping expired: [EntryKey], _ session: PostgresSession, _ time: Int64?
     ) throws -> Result {
       for _ in 1..<attempts {
         do {
-          return try tryCommit(writes, expired, session, time)
+          return try tryCommit(requests, expired, session, time)
         } catch let error as PostgresError where error.isConflict {}
       }
-      return try tryCommit(writes, expired, session, time)
+      return try tryCommit(requests, expired, session, time)
     }
 
     private static func tryCommit(
-      _ writes: [PostgresWrite], _ expired: [EntryKey], _ session: PostgresSession, _ time: Int64?
+      _ requests: [PostgresRequest], _ expired: [EntryKey], _ session: PostgresSession, _ time: Int64?
     ) throws -> Result {
-      try session.transaction(reads: reads(of: Set(writes.map(\.key) + expired), time)) { rows in
+      let keys = requests.flatMap { $0.writes.map(\.key) }
+      let tokens = Set(requests.compactMap(\.writer.token))
+      return try session.transaction(reads: reads(of: Set(keys + expired), tokens, time)) { rows in
         var group = try load(rows, session)
         // What is written to again is dropped by that itself.
-        group.dropExpired(Set(expired).subtracting(writes.map(\.key)))
-        let outcomes = writes.map { write -> Swift.Result<PostgresWrite.Outcome, RelayProblem> in
-          do throws(RelayProblem) { return .success(try group.run(write)) } catch { return .failure(error) }
-        }
+        group.dropExpired(Set(expired).subtracting(keys))
+        let outcomes = requests.map { group.run($0) }
         return (Result(outcomes: outcomes, heads: group.heads), group.saving)
       }
     }
@@ -80,7 +104,9 @@
 
     /// What locks the spaces, always in the order of their numbers, so that processes do not wait for each other in a
     /// circle, and then reads what the writes are about. Whatever belongs to a space is changed only under its lock.
-    private static func reads(of keys: Set<EntryKey>, _ time: Int64?) -> [PostgresSession.Statement] {
+    private static func reads(
+      of keys: Set<EntryKey>, _ tokens: Set<[UInt8]>, _ time: Int64?
+    ) -> [PostgresSession.Statement] {
       let keys = keys.sorted { ($0.space, $0.name) < ($1.space, $1.name) }
       let numbers = Set(keys.map(\.space)).sorted()
       return [
@@ -104,6 +130,10 @@
             LEFT JOIN tally_relay.upload ON upload.space = key.space AND upload.name = key.name
             LEFT JOIN tally_relay.removed ON removed.space = key.space AND removed.name = key.name
             """, values: [.integer(time), .integers(keys.map(\.space)), .texts(keys.map(\.name))]),
+        // Whoever revokes one has the space's lock, too.
+        PostgresSession.Statement(
+          sql: "SELECT hash, space, role, expires, revoked FROM tally_relay.token WHERE hash = ANY($1)",
+          values: [.byteStrings(tokens.map { $0 })]),
       ]
     }
 
@@ -130,10 +160,16 @@
           [.integer(key.space), .text(key.name)]
         ).flatMap { try $0.bytes(0) }
       }
+      let tokens = try results[2].map { row in
+        let found = RelayWriter.Found(
+          space: try row.integer(1), role: RelayRole(rawValue: try row.text(2)) ?? .reader,
+          expires: try row.optionalInteger(3), isRevoked: try row.optionalInteger(4) != nil)
+        return (try row.bytes(0), found)
+      }
       return PostgresGroup(
         time: try rows.first?.integer(0) ?? 0,
         spaces: Dictionary(uniqueKeysWithValues: spaces.map { ($0.number, $0) }), entries: entries, uploads: uploads,
-        chunks: chunks)
+        chunks: chunks, tokens: Dictionary(uniqueKeysWithValues: tokens))
     }
 
     // MARK: Saving

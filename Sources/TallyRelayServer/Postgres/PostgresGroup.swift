@@ -51,6 +51,8 @@
     private var entries: [EntryKey: Entry]
     private(set) var uploads: [EntryKey: Upload]
     private var chunks: [EntryKey: Chunks]
+    /// The tokens of those who write, by their hashes.
+    private let tokens: [[UInt8]: RelayWriter.Found]
 
     private(set) var changedSpaces: Set<Int64> = []
     private(set) var changedUploads: Set<EntryKey> = []
@@ -63,15 +65,37 @@
 
     init(
       time: Int64, spaces: [Int64: SpaceRow], entries: [EntryKey: Entry], uploads: [EntryKey: Upload],
-      chunks: [EntryKey: Chunks]
+      chunks: [EntryKey: Chunks], tokens: [[UInt8]: RelayWriter.Found] = [:]
     ) {
       (self.time, self.spaces, self.entries, self.uploads) = (time, spaces, entries, uploads)
-      self.chunks = chunks
+      (self.chunks, self.tokens) = (chunks, tokens)
     }
 
     /// The positions of the logs that have something new.
     var heads: [Int64: Int64] {
       newRows.reduce(into: [:]) { heads, new in heads[new.space] = max(heads[new.space] ?? 0, new.row.position) }
+    }
+
+    /// Does what a request asks for, if its token permits it.
+    mutating func run(_ request: PostgresRequest) -> PostgresRequest.Outcome {
+      do throws(RelayProblem) {
+        try request.writer.check(request.writer.token.flatMap { tokens[$0] }, time)
+        _ = try space(request.writer.space)
+      } catch {
+        return .failure(error)
+      }
+      // Where a write of the request has left the log, if nothing else has come after the cursor that it was made with.
+      var own: RelayCursor?
+      return .success(
+        request.writes.map { write -> PostgresWrite.Result in
+          do throws(RelayProblem) {
+            let outcome = try run(own.map(write.after) ?? write)
+            if case .put(let put) = outcome, !put.isKnown { own = put.cursor }
+            return .success(outcome)
+          } catch {
+            return .failure(error)
+          }
+        })
     }
 
     /// Does a write.

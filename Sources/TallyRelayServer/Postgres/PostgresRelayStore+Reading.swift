@@ -98,6 +98,40 @@
       }
     }
 
+    /// What there is under some names, in their order: small contents, as long as they fit.
+    package func contents(of names: [String], in space: Int64, bytes: Int) async throws -> [RelayStore.Content] {
+      try await reading.run { session in
+        _ = try Self.space(session, space)
+        let sizes = try session.execute(
+          """
+          SELECT name, size, octet_length(body)::bigint FROM tally_relay.entry
+          WHERE space = $1 AND name = ANY($2) AND kind = 1
+          """, [.integer(space), .texts(names)])
+        var (found, fitting): ([String: (size: Int, inline: Int?)], Set<String>) = ([:], [])
+        for row in sizes {
+          found[try row.text(0)] = (Int(try row.integer(1)), try row.optionalInteger(2).map { Int($0) })
+        }
+        var room = RelayStore.ContentRoom(bytes)
+        for name in names where !fitting.contains(name) {
+          if let inline = found[name]?.inline, room.takes(inline) { fitting.insert(name) }
+        }
+        let rows = try session.execute(
+          "SELECT name, body FROM tally_relay.entry WHERE space = $1 AND name = ANY($2) AND kind = 1 AND size <= $3",
+          [.integer(space), .texts(fitting.sorted()), .integer(Int64(RelayStore.inlineBytes))])
+        let bodies = try rows.reduce(into: [String: [UInt8]]()) { $0[try $1.text(0)] = $1.optionalBytes(1) }
+        var given: Set<String> = []
+        return names.map { name -> RelayStore.Content in
+          guard let there = found[name] else { return .missing }
+          // A name that is asked for twice is given once.
+          guard fitting.contains(name), given.insert(name).inserted else {
+            return .elsewhere(there.inline ?? there.size)
+          }
+          // What has gone in between is not there any more.
+          return bodies[name].map { .whole($0) } ?? .missing
+        }
+      }
+    }
+
     /// The bytes of an entry from an offset on to the end of the row in which they stand.
     /// - Throws: `RelayProblem` if the entry at that position, or its space, has gone meanwhile; also if the name was
     ///   put again.

@@ -81,7 +81,8 @@
       }
     }
 
-    /// Revokes a token. Every process that serves refuses it from its next request on.
+    /// Revokes a token. Every process that serves refuses it from its next request on, and what it has not put by then
+    /// it does not put: the space is locked, as by those who put.
     /// - Parameter id: as `tokens()` has it, or the beginning of that.
     /// - Throws: `RelayStoreError` if there is none, or more than one.
     public func revoke(_ id: String) async throws {
@@ -91,18 +92,18 @@
           let hashes = try session.execute("SELECT hash FROM tally_relay.token").map { try $0.bytes(0) }
           let hash = try RelayStore.meant(id, among: hashes)
           try session.execute(
+            """
+            SELECT number FROM tally_relay.space
+            WHERE number = (SELECT space FROM tally_relay.token WHERE hash = $1) FOR UPDATE
+            """, [.bytes(hash)])
+          try session.execute(
             "UPDATE tally_relay.token SET revoked = \(PostgresTime.nowOrFirst) WHERE hash = $2 AND revoked IS NULL",
             [time, .bytes(hash)])
         }
       }
     }
 
-    /// A token with its space, whatever its state; nil if nobody has made it.
-    package func bearer(_ token: String) async throws -> RelayStore.Bearer? {
-      try await bearer(hash: RelayStore.hash(token))
-    }
-
-    /// A token, by its hash, with its space, and the database's time.
+    /// A token, by its hash, with its space, and the database's time; nil if nobody has made it.
     package func bearer(hash: [UInt8]) async throws -> RelayStore.Bearer? {
       let time = givenTime
       return try await reading.run { session in

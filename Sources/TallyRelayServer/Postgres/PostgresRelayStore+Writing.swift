@@ -2,36 +2,37 @@
   import TallyRelayProtocol
 
   extension PostgresRelayStore {
-    /// Appends an entry, unless one of that name is there.
-    package func put(_ name: String, _ body: [UInt8], in space: Int64, after cursor: RelayCursor?) async throws
-      -> RelayStore.Put
+    /// Puts and removes entries, one after the other in one transaction.
+    package func write(_ writes: [RelayWrites.Write], by writer: RelayWriter, after cursor: RelayCursor?) async throws
+      -> [RelayStore.Outcome]
     {
-      guard case .put(let put) = try await write(.put(EntryKey(space: space, name: name), body: body, after: cursor))
-      else { throw Self.mismatch }
-      return put
+      let own = writes.map { write -> PostgresWrite in
+        let key = EntryKey(space: writer.space, name: write.name)
+        return switch write {
+        case .put(_, let content): .put(key, body: content, after: cursor)
+        case .removal: .remove(key)
+        }
+      }
+      return try await commits.write(own, by: writer).map { result in
+        switch result {
+        case .success(.put(let put)): .put(put)
+        case .success(.removed(let wasThere)): .removed(wasThere)
+        case .success(.piece): .refused(Self.mismatch)
+        case .failure(let problem): .refused(problem)
+        }
+      }
     }
 
     /// Takes a piece of an upload; the last makes it an entry.
     package func put(
-      piece: [UInt8], at offset: Int, of length: Int, _ name: String, in space: Int64, after cursor: RelayCursor?
+      piece: [UInt8], at offset: Int, of length: Int, _ name: String, by writer: RelayWriter, after cursor: RelayCursor?
     ) async throws -> RelayStore.Piece {
-      let key = EntryKey(space: space, name: name)
-      guard case .piece(let piece) = try await write(.piece(key, piece, offset: offset, length: length, after: cursor))
-      else { throw Self.mismatch }
-      return piece
-    }
-
-    /// Removes an entry: its place stays, without content.
-    /// - Returns: whether it was there.
-    package func remove(_ name: String, in space: Int64) async throws -> Bool {
-      guard case .removed(let wasThere) = try await write(.remove(EntryKey(space: space, name: name))) else {
+      let key = EntryKey(space: writer.space, name: name)
+      let own = PostgresWrite.piece(key, piece, offset: offset, length: length, after: cursor)
+      guard case .piece(let outcome) = try await commits.write([own], by: writer).first?.get() else {
         throw Self.mismatch
       }
-      return wasThere
-    }
-
-    private func write(_ write: PostgresWrite) async throws -> PostgresWrite.Outcome {
-      try await commits.write(write)
+      return outcome
     }
 
     private static var mismatch: RelayProblem { RelayProblem(.internal, "a write was answered as another") }

@@ -124,6 +124,13 @@
     package var commitCounts: (commits: Int, writes: Int) {
       get async { commits.counts }
     }
+    package var warnings: [String] { [] }
+
+    package func releaseMemory() {}
+
+    package func limitFile(to bytes: Int64) async throws {
+      throw RelayStoreError(.refused, "the size of a database is for its server to limit")
+    }
   }
 
   extension RelayServer {

@@ -20,6 +20,9 @@
       case removed(Bool)
     }
 
+    /// What became of it: a problem if it has changed nothing.
+    typealias Result = Swift.Result<Outcome, RelayProblem>
+
     var key: EntryKey {
       switch self {
       case .put(let key, _, _), .piece(let key, _, _, _, _), .remove(let key): key
@@ -35,9 +38,28 @@
       }
     }
 
+    /// The same write after another cursor.
+    func after(_ cursor: RelayCursor) -> PostgresWrite {
+      switch self {
+      case .put(let key, let body, _): .put(key, body: body, after: cursor)
+      case .piece(let key, let piece, let offset, let length, _):
+        .piece(key, piece, offset: offset, length: length, after: cursor)
+      case .remove: self
+      }
+    }
+
     var isPiece: Bool {
       guard case .piece = self else { return false }
       return true
     }
+  }
+
+  /// Writes that one request makes to a space, one after the other.
+  struct PostgresRequest: Sendable {
+    let writer: RelayWriter
+    let writes: [PostgresWrite]
+
+    /// What became of each; a problem if the token did not permit any of them.
+    typealias Outcome = Swift.Result<[PostgresWrite.Result], RelayProblem>
   }
 #endif

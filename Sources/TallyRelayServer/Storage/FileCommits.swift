@@ -13,6 +13,7 @@
 
     private struct Write: GroupedWrite {
       let byteCount: Int
+      let count: Int
       /// Whether more stands in the file afterwards.
       let grows: Bool
       /// Runs in the transaction, and gives what tells the caller when that is committed.
@@ -70,13 +71,13 @@
     /// The number of transactions that were committed, and the number of writes that they held.
     var counts: (commits: Int, writes: Int) { group.counts }
 
-    /// Writes about so many bytes, and returns when that is on the disk.
+    /// Writes about so many bytes, of so many entries, and returns when that is on the disk.
     func write<T: Sendable>(
-      _ bytes: Int, grows: Bool = true, _ body: @escaping @Sendable (Database) throws -> T
+      _ bytes: Int, count: Int = 1, grows: Bool = true, _ body: @escaping @Sendable (Database) throws -> T
     ) async throws -> T {
       try await withCheckedThrowingContinuation { continuation in
         group.add(
-          Write(byteCount: bytes, grows: grows) { db in
+          Write(byteCount: bytes, count: count, grows: grows) { db in
             do {
               let value = try body(db)
               return { continuation.resume(returning: value) }

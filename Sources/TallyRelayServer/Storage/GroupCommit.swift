@@ -6,6 +6,8 @@
   protocol GroupedWrite: Sendable {
     /// About how much is written.
     var byteCount: Int { get }
+    /// How many entries are put or removed.
+    var count: Int { get }
     /// Tells whoever waits that nothing was written, or that it is not known whether anything was.
     func fail(_ error: any Error)
   }
@@ -60,7 +62,7 @@
         case .success(let tell):
           state.withLock { state in
             state.commits += 1
-            state.writes += group.count
+            state.writes += group.reduce(0) { $0 + $1.count }
           }
           tell()
         case .failure(let error): for write in group { write.fail(error) }
@@ -71,10 +73,15 @@
 
     private func takeGroup() -> [Write]? {
       state.withLock { state in
-        var (count, bytes) = (0, 0)
-        for write in state.waiting.prefix(GroupLimits.largestGroup) {
-          guard count == 0 || bytes + write.byteCount <= GroupLimits.groupBytes else { break }
+        var (count, entries, bytes) = (0, 0, 0)
+        for write in state.waiting {
+          guard
+            count == 0
+              || entries + write.count <= GroupLimits.largestGroup
+                && bytes + write.byteCount <= GroupLimits.groupBytes
+          else { break }
           count += 1
+          entries += write.count
           bytes += write.byteCount
         }
         state.isCommitting = count > 0
@@ -88,7 +95,7 @@
 
   /// The limits of what is committed together.
   enum GroupLimits {
-    /// The most writes of one transaction.
+    /// The most entries that one transaction puts or removes.
     static let largestGroup = 256
     /// The most bytes of one transaction, but for a single larger write.
     static let groupBytes = RelayLimits.bodyBytes

@@ -27,11 +27,9 @@
     func makeToken(space: String?, role: RelayRole, quota: Int64?, expires: Int64?) async throws -> RelayStore.NewToken
     /// All tokens, oldest first.
     func tokens() async throws -> [RelayStore.TokenInfo]
-    /// Revokes a token, named by the beginning of its hash.
+    /// Revokes a token, named by the beginning of its hash. Once this has returned, nothing more is put with it.
     func revoke(_ id: String) async throws
-    /// A token with its space, whatever its state; nil if nobody has made it.
-    func bearer(_ token: String) async throws -> RelayStore.Bearer?
-    /// A token, by its hash, with its space.
+    /// A token, by its hash, with its space, whatever its state; nil if nobody has made it.
     func bearer(hash: [UInt8]) async throws -> RelayStore.Bearer?
 
     // MARK: Reading
@@ -47,6 +45,9 @@
     func hasNews(in space: Int64, after cursor: RelayCursor?) async throws -> Bool
     /// An entry that is there.
     func entry(_ name: String, in space: Int64) async throws -> RelayStore.EntryRow
+    /// What there is under some names, in their order: the contents of small entries, as long as they have no more than
+    /// so many bytes together, but for the first.
+    func contents(of names: [String], in space: Int64, bytes: Int) async throws -> [RelayStore.Content]
     /// The bytes of the large entry at a position from an offset on, as many as are at hand.
     func bytes(of name: String, in space: Int64, at position: Int64, from offset: Int) async throws -> [UInt8]
     /// Returns the progress of an upload; all of it if the entry is there.
@@ -54,15 +55,16 @@
 
     // MARK: Writing
 
-    /// Appends an entry, unless one of that name is there.
-    func put(_ name: String, _ body: [UInt8], in space: Int64, after cursor: RelayCursor?) async throws
-      -> RelayStore.Put
+    /// Puts and removes entries, one after the other in one transaction. One that is refused has changed nothing, and
+    /// the others are done all the same; making them again changes nothing. If nothing but what is put here has come
+    /// after the cursor, the last put has another.
+    /// - Throws: `RelayProblem` if the writer's token does not permit it any more, and nothing was done.
+    func write(_ writes: [RelayWrites.Write], by writer: RelayWriter, after cursor: RelayCursor?) async throws
+      -> [RelayStore.Outcome]
     /// Takes a piece of an upload; the last makes it an entry.
     func put(
-      piece: [UInt8], at offset: Int, of length: Int, _ name: String, in space: Int64, after cursor: RelayCursor?
+      piece: [UInt8], at offset: Int, of length: Int, _ name: String, by writer: RelayWriter, after cursor: RelayCursor?
     ) async throws -> RelayStore.Piece
-    /// Removes an entry, and says whether it was there.
-    func remove(_ name: String, in space: Int64) async throws -> Bool
 
     // MARK: Deleted spaces
 
@@ -100,11 +102,8 @@
     func close() throws
   }
 
+  // What a storage must do has no defaults here: one that passes on to another would be taken to do what it leaves out.
   extension RelayStorage {
-    package var warnings: [String] { [] }
-
-    package func releaseMemory() {}
-
     /// A page as large as one may be.
     package func page(of space: Int64, after cursor: RelayCursor?, limit: Int) async throws -> RelayPage {
       try await page(of: space, after: cursor, limit: limit, bytes: RelayLimits.pageBytes)
@@ -117,12 +116,6 @@
     var problem: RelayProblem { get }
     /// The message for the owner's log; nothing secret.
     var fault: String { get }
-  }
-
-  extension RelayStorage {
-    package func limitFile(to bytes: Int64) async throws {
-      throw RelayStoreError(.refused, "the size of a database is for its server to limit")
-    }
   }
 
   extension RelayStore: RelayStorage {

@@ -98,6 +98,43 @@
       }
     }
 
+    /// What there is under some names, in their order: small contents, as long as they fit.
+    package func contents(of names: [String], in space: Int64, bytes: Int) async throws -> [Content] {
+      try await reading { db in
+        _ = try SpaceRow.fetch(db, space)
+        var room = ContentRoom(bytes)
+        let size = try db.cachedStatement(
+          sql: "SELECT position, size, length(body) FROM entry WHERE space = ? AND name = ? AND kind = 1")
+        let body = try db.cachedStatement(sql: "SELECT body FROM entry WHERE space = ? AND position = ?")
+        return try names.map { name -> Content in
+          guard let row = try Row.fetchOne(size, arguments: [space, name]) else { return .missing }
+          let entry = try EntryRow(position: row[0], size: row[1], body: nil)
+          // Of a body that has lost something the rest is the entry, as where it is read alone.
+          let count = row[2] as Int?
+          guard let count, room.takes(count) else { return .elsewhere(count ?? entry.size) }
+          guard let data = try Data.fetchOne(body, arguments: [space, entry.position]) else { return .missing }
+          return .whole(Array(data))
+        }
+      }
+    }
+
+    /// The room for small contents that are read together.
+    struct ContentRoom {
+      private var rest: Int
+      private var isEmpty = true
+
+      /// Room for so many bytes; the first content may have more.
+      init(_ bytes: Int) { rest = bytes - RelayContents.mostOverhead }
+
+      /// Whether a content of so many bytes fits, which it is put into then.
+      mutating func takes(_ count: Int) -> Bool {
+        guard count <= RelayStore.inlineBytes, isEmpty || count <= rest else { return false }
+        rest -= count
+        isEmpty = false
+        return true
+      }
+    }
+
     /// The bytes of an entry from an offset on to the end of the row in which they stand.
     /// - Throws: `RelayProblem` if the entry at that position, or its space, has gone meanwhile; also if the name was
     ///   put again.

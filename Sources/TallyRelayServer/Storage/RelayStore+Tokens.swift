@@ -106,7 +106,8 @@
       }
     }
 
-    /// Revokes a token. A process that serves refuses it from its next request on.
+    /// Revokes a token. A process that serves refuses it from its next request on, and what it has not put by then it
+    /// does not put.
     /// - Parameter id: as `tokens()` has it, or the beginning of that.
     /// - Throws: `RelayStoreError` if there is none, or more than one.
     public func revoke(_ id: String) async throws {
@@ -119,10 +120,7 @@
       }
     }
 
-    /// A token with its space, whatever its state; nil if nobody has made it.
-    package func bearer(_ token: String) async throws -> Bearer? { try await bearer(hash: Self.hash(token)) }
-
-    /// A token, by its hash, with its space.
+    /// A token, by its hash, with its space, whatever its state; nil if nobody has made it.
     package func bearer(hash: [UInt8]) async throws -> Bearer? { try await lookups.bearer(hash) }
 
     static func bearer(_ db: Database, _ hash: [UInt8], _ time: Int64) throws -> Bearer? {

@@ -40,11 +40,12 @@
 
     /// Takes a piece of an upload; the last makes it an entry.
     package func put(
-      piece: [UInt8], at offset: Int, of length: Int, _ name: String, in space: Int64, after cursor: RelayCursor?
+      piece: [UInt8], at offset: Int, of length: Int, _ name: String, by writer: RelayWriter, after cursor: RelayCursor?
     ) async throws -> Piece {
-      let time = now()
+      let (space, now) = (writer.space, self.now)
       return try await commits.write(piece.count) { db in
-        let row = try SpaceRow.fetch(db, space)
+        let time = now()
+        let row = try SpaceRow.fetch(db, writer, time)
         if let known = try Self.entry(db, name, in: space) {
           return .put(Put(isKnown: true, position: known.position, cursor: nil))
         }
@@ -62,11 +63,11 @@
         if upload == nil { try Self.clearPlace(db, name, space) }
         try Self.dropExpired(db, time)
         try Self.insertChunks(db, name, space, piece, from: offset)
-        let now = received + piece.count
+        let there = received + piece.count
         try Self.grow(db, space, by: Int64(piece.count))
-        guard now == length else {
-          try Self.save(db, name, space, Upload(received: now, length: length), time)
-          return .taken(now)
+        guard there == length else {
+          try Self.save(db, name, space, Upload(received: there, length: length), time)
+          return .taken(there)
         }
         try db.execute(literal: "DELETE FROM upload WHERE space = \(space) AND name = \(name)")
         return .put(try Self.finish(db, name, space, length, cursor, time))

@@ -21,60 +21,38 @@
       package let cursor: RelayCursor?
     }
 
-    /// Appends an entry, unless one of that name is there.
-    package func put(_ name: String, _ body: [UInt8], in space: Int64, after cursor: RelayCursor?) async throws -> Put {
-      let time = now()
-      return try await commits.write(body.count) { db in
-        let (row, known, staged) = try Self.lookUp(db, name, space)
-        if let known { return Put(isKnown: true, position: known, cursor: nil) }
-        try Self.makeRoom(db, row, Int64(body.count) + Self.overhead - (staged ?? 0), besides: name, time)
-        if let staged { try Self.dropUpload(db, name, space, staged) }
-        let isInline = body.count <= Self.inlineBytes
-        if !isInline {
-          try Self.clearPlace(db, name, space)
-          try Self.insertChunks(db, name, space, body, from: 0)
+    /// Puts and removes entries, one after the other in one transaction. What is large is removed later, a slice at a
+    /// time.
+    package func write(_ writes: [RelayWrites.Write], by writer: RelayWriter, after cursor: RelayCursor?) async throws
+      -> [Outcome]
+    {
+      let bytes = writes.reduce(0) { $0 + $1.byteCount }
+      let grows = writes.contains { if case .put = $0 { true } else { false } }
+      return try await commits.write(bytes, count: writes.count, grows: grows) { [now] db in
+        let time = now()
+        var log = try SpaceWrites(db, writer, writes.first?.name ?? "", time)
+        var cursor = cursor
+        let outcomes = try writes.map { write -> Outcome in
+          do {
+            switch write {
+            case .put(let name, let content):
+              let put = try log.put(name, content, after: cursor)
+              if !put.isKnown { cursor = put.cursor }
+              return .put(put)
+            case .removal(let name):
+              cursor = nil
+              return .removed(try log.remove(name))
+            }
+          } catch let problem as RelayProblem {
+            return .refused(problem)
+          }
         }
-        return try Self.append(db, row, name, body.count, isInline ? body : nil, Int64(body.count), cursor, time)
-      }
-    }
-
-    /// Removes an entry: its place stays, without content. What is large is removed later, a slice at a time.
-    /// - Returns: whether it was there.
-    package func remove(_ name: String, in space: Int64) async throws -> Bool {
-      let time = now()
-      return try await commits.write(name.utf8.count, grows: false) { db in
-        let row = try SpaceRow.fetch(db, space)
-        guard let known = try Self.entry(db, name, in: space) else { return false }
-        try db.execute(
-          literal:
-            "UPDATE entry SET kind = \(EntryKind.stub), body = NULL WHERE space = \(space) AND position = \(known.position)"
-        )
-        if known.body == nil { try Self.removeContent(db, name, space) }
-        let chain = RelayChain.next(row.chain, removal: name)
-        try Self.insert(db, row, EntryKind.removal, name, chain, 0, nil, time)
-        try Self.update(db, row, chain, entries: -1, bytes: Self.overhead - Int64(known.size))
-        return true
+        try log.save()
+        return outcomes
       }
     }
 
     // MARK: Steps
-
-    /// Returns, by one statement since every put begins with it: the space, the position of the entry if there is one
-    /// of that name, and how many bytes of an upload are there.
-    /// - Throws: `RelayProblem` if the space is deleted or not there.
-    private static func lookUp(_ db: Database, _ name: String, _ space: Int64) throws
-      -> (space: SpaceRow, position: Int64?, staged: Int64?)
-    {
-      let statement = try db.cachedStatement(
-        sql: """
-          SELECT \(SpaceRow.selected), entry.position, upload.received FROM space
-          LEFT JOIN entry ON entry.space = space.number AND entry.name = ?2 AND entry.kind = 1
-          LEFT JOIN upload ON upload.space = space.number AND upload.name = ?2
-          WHERE space.number = ?1
-          """)
-      let row = try Row.fetchOne(statement, arguments: [space, name])
-      return (try SpaceRow.live(row.map { SpaceRow($0) }), row?[8], row?[9])
-    }
 
     static func check(_ space: SpaceRow, growsBy bytes: Int64) throws(RelayProblem) {
       guard let quota = space.quota, space.bytes + bytes > quota else { return }
@@ -97,7 +75,7 @@
         cursor: isNext ? RelayCursor(position: UInt64(position), chain: chain) : nil)
     }
 
-    private static func insert(
+    static func insert(
       _ db: Database, _ space: SpaceRow, _ kind: Int, _ name: String, _ chain: [UInt8], _ size: Int, _ body: [UInt8]?,
       _ time: Int64
     ) throws {
@@ -109,7 +87,7 @@
         ])
     }
 
-    private static func update(_ db: Database, _ space: SpaceRow, _ chain: [UInt8], entries: Int, bytes: Int64) throws {
+    static func update(_ db: Database, _ space: SpaceRow, _ chain: [UInt8], entries: Int, bytes: Int64) throws {
       let statement = try db.cachedStatement(
         sql: """
           UPDATE space SET head = head + 1, chain = ?, entries = entries + ?, bytes = bytes + ? WHERE number = ?

@@ -16,24 +16,38 @@
 
     // MARK: Writing
 
-    func put(_ name: String, _ body: [UInt8], in space: Int64, after cursor: RelayCursor?) async throws
-      -> RelayStore.Put
+    func write(_ writes: [RelayWrites.Write], by writer: RelayWriter, after cursor: RelayCursor?) async throws
+      -> [RelayStore.Outcome]
     {
-      try await checkRoom(for: name, Int64(body.count), in: space)
-      return try await timed { try await base.put(name, body, in: space, after: cursor) }
-    }
-
-    func put(
-      piece: [UInt8], at offset: Int, of length: Int, _ name: String, in space: Int64, after cursor: RelayCursor?
-    ) async throws -> RelayStore.Piece {
-      try await checkRoom(for: name, Int64(length), in: space)
-      return try await timed {
-        try await base.put(piece: piece, at: offset, of: length, name, in: space, after: cursor)
+      var refused = try await refusals(of: writes, in: writer.space)
+      let rest = writes.indices.filter { refused[$0] == nil }.map { writes[$0] }
+      let grows = rest.contains { if case .put = $0 { true } else { false } }
+      var outcomes: ArraySlice<RelayStore.Outcome> = []
+      if !rest.isEmpty || writes.isEmpty {
+        let done: [RelayStore.Outcome] = try await timed {
+          if grows { return try await base.write(rest, by: writer, after: cursor) }
+          return try await removing { try await base.write(rest, by: writer, after: cursor) }
+        }
+        outcomes = done[...]
+      }
+      return try writes.indices.map { index in
+        if let problem = refused.removeValue(forKey: index) { return .refused(problem) }
+        guard let outcome = outcomes.popFirst() else { throw RelayProblem(.internal, "a write was not answered") }
+        return outcome
       }
     }
 
-    func remove(_ name: String, in space: Int64) async throws -> Bool {
-      try await timed { try await removing { try await base.remove(name, in: space) } }
+    func put(
+      piece: [UInt8], at offset: Int, of length: Int, _ name: String, by writer: RelayWriter, after cursor: RelayCursor?
+    ) async throws -> RelayStore.Piece {
+      let row = try await limitedSpace(writer.space)
+      if let row {
+        let growth = try await growth(name, Int64(length), row)
+        if growth > 0 { try RelayStore.check(row, growsBy: growth) }
+      }
+      return try await timed {
+        try await base.put(piece: piece, at: offset, of: length, name, by: writer, after: cursor)
+      }
     }
 
     /// What a file may grow beyond its limit so that something can be removed: that is noted before there is room.
@@ -64,20 +78,54 @@
       return value
     }
 
-    /// Looks whether a space that has no quota of its own may have an entry of so many bytes. Writes that are under way
-    /// at the same time are not seen: together they may exceed the relay's quota by what may wait for the disk.
-    private func checkRoom(for name: String, _ bytes: Int64, in space: Int64) async throws {
-      guard let quota else { return }
-      let row = try await base.space(space)
-      guard row.quota == nil, row.bytes + bytes + RelayStore.overhead > quota else { return }
-      var received: Int64 = 0
+    // MARK: The relay's quota
+
+    /// A space to which the relay's quota applies, with that; nil if it has one of its own, or there is none.
+    private func limitedSpace(_ number: Int64) async throws -> SpaceRow? {
+      guard let quota else { return nil }
+      let row = try await base.space(number)
+      return row.quota == nil ? row.limited(to: quota) : nil
+    }
+
+    /// By how much a space grows with an entry of so many bytes. One that is there is no other.
+    private func growth(_ name: String, _ bytes: Int64, _ space: SpaceRow) async throws -> Int64 {
       do {
-        let upload = try await base.upload(name, in: space)
-        // An entry that is there is no other one.
-        guard upload.received < upload.length else { return }
-        received = Int64(upload.received)
-      } catch let problem as RelayProblem where problem.code == .noSuchUpload {}
-      try RelayStore.check(row.limited(to: quota), growsBy: bytes + RelayStore.overhead - received)
+        let upload = try await base.upload(name, in: space.number)
+        guard upload.received < upload.length else { return 0 }
+        return bytes + RelayStore.overhead - Int64(upload.received)
+      } catch let problem as RelayProblem where problem.code == .noSuchUpload {
+        return bytes + RelayStore.overhead
+      }
+    }
+
+    /// Those of several writes for which a space has no room, by their places. Writes that are under way at the same
+    /// time are not seen: together they may exceed the relay's quota by what may wait for the disk.
+    private func refusals(of writes: [RelayWrites.Write], in space: Int64) async throws -> [Int: RelayProblem] {
+      guard var row = try await limitedSpace(space) else { return [:] }
+      let most = writes.reduce(row.bytes) { $0 + Int64($1.byteCount) + RelayStore.overhead }
+      guard let quota = row.quota, most > quota else { return [:] }
+      var refused: [Int: RelayProblem] = [:]
+      for (index, write) in writes.enumerated() {
+        switch write {
+        case .put(let name, let content):
+          let growth = try await growth(name, Int64(content.count), row)
+          do throws(RelayProblem) {
+            if growth > 0 { try RelayStore.check(row, growsBy: growth) }
+            row.bytes += growth
+          } catch { refused[index] = error }
+        case .removal(let name):
+          if let size = try await size(of: name, in: space) { row.bytes += RelayStore.overhead - size }
+        }
+      }
+      return refused
+    }
+
+    private func size(of name: String, in space: Int64) async throws -> Int64? {
+      do {
+        return Int64(try await base.entry(name, in: space).size)
+      } catch let problem as RelayProblem where problem.code == .noSuchEntry {
+        return nil
+      }
     }
 
     func space(_ number: Int64) async throws -> SpaceRow {
@@ -100,7 +148,6 @@
 
     func tokens() async throws -> [RelayStore.TokenInfo] { try await base.tokens() }
     func revoke(_ id: String) async throws { try await base.revoke(id) }
-    func bearer(_ token: String) async throws -> RelayStore.Bearer? { try await base.bearer(token) }
     func bearer(hash: [UInt8]) async throws -> RelayStore.Bearer? { try await base.bearer(hash: hash) }
     func check() async throws { try await base.check() }
 
@@ -118,6 +165,10 @@
 
     func bytes(of name: String, in space: Int64, at position: Int64, from offset: Int) async throws -> [UInt8] {
       try await base.bytes(of: name, in: space, at: position, from: offset)
+    }
+
+    func contents(of names: [String], in space: Int64, bytes: Int) async throws -> [RelayStore.Content] {
+      try await base.contents(of: names, in: space, bytes: bytes)
     }
 
     func upload(_ name: String, in space: Int64) async throws -> RelayStore.Upload {

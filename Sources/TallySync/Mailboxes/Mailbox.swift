@@ -44,6 +44,17 @@ public protocol Mailbox: Sendable {
   /// the place can go on with is gone on with here.
   /// - Throws: what reading the content throws, and `MailboxError`; nothing is put then.
   func put(_ upload: MailboxUpload) async throws -> MailboxReceipt
+  /// Puts several entries, each as if it were put alone: one that fails keeps none of the others from being put.
+  ///
+  /// A place to which each call is a way over a network puts them together. A pass puts one entry at most, since a
+  /// delta holds all that is new; this is for those who carry entries from one place to another.
+  /// - Returns: what became of each, in the order of the uploads.
+  /// - Throws: `CancellationError` soon after the task was cancelled; what was put stays.
+  func put(_ uploads: [MailboxUpload]) async throws -> [Result<MailboxReceipt, any Error>]
+  /// The contents of small entries, as many as the place gives at once, 4 MiB at most, by their names. What is not
+  /// among them, `get` gives. Passes ask before they read many entries.
+  /// - Throws: what keeps the place from answering. The pass goes on with `get` then.
+  func contents(of names: [String]) async throws -> [String: [UInt8]]
   /// Removes entries that are no longer needed. One that is not there is no error; a log may keep them.
   func remove(_ names: [String]) async throws
   /// Returns when there may be something after a cursor, at once if there is already. A place that cannot tell never
@@ -53,6 +64,24 @@ public protocol Mailbox: Sendable {
 }
 
 extension Mailbox {
+  /// Puts one entry after the other, for a place that has no other way.
+  public func put(_ uploads: [MailboxUpload]) async throws -> [Result<MailboxReceipt, any Error>] {
+    var results: [Result<MailboxReceipt, any Error>] = []
+    for upload in uploads {
+      try Task.checkCancellation()
+      do {
+        results.append(.success(try await put(upload)))
+      } catch {
+        guard !(error is CancellationError), !Task.isCancelled else { throw CancellationError() }
+        results.append(.failure(error))
+      }
+    }
+    return results
+  }
+
+  /// None, for a place where asking for several at once saves nothing: each is read when it is needed.
+  public func contents(of names: [String]) async throws -> [String: [UInt8]] { [:] }
+
   /// Returns only when the task is cancelled, with `CancellationError`: for a place that cannot tell what is new. An
   /// engine looks into it every `SyncEngine.Settings.interval` instead.
   public func wait(after cursor: MailboxCursor?) async throws {

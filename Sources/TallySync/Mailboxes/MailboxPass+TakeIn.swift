@@ -43,6 +43,7 @@ extension MailboxPass {
   private mutating func takeDeltas(_ rest: inout [Int]) async throws -> Bool {
     var hasMoved = false
     var waiting: [Int] = []
+    ahead.plan(rest.filter { !own.vector.covers(files[$0].content.header.target) }.map { files[$0].item })
     for index in rest {
       guard own.vector.covers(files[index].content.header.base) else {
         waiting.append(index)
@@ -97,7 +98,8 @@ extension MailboxPass {
     defer { spool.discard() }
     do {
       progress.beginFile(files[index].content.byteCount)
-      let content = try await reader.content(of: files[index].item, to: progress.reading(spool.append))
+      let content = try await reader.content(
+        of: try await ahead.item(files[index].item), to: progress.reading(spool.append))
       report.bytesRead += content.byteCount
       guard own.vector.covers(content.header.base) else {
         throw MailboxReader.Fault(.incomplete, "it has changed while it was looked at")

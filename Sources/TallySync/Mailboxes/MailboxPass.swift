@@ -34,6 +34,7 @@ struct MailboxPass {
   let mailbox: any Mailbox
   let settings: MailboxSettings
   let reader: MailboxReader
+  var ahead: MailboxReadAhead
   /// The memory that the store has of the mailbox.
   var memory: MailboxMemory
 
@@ -70,6 +71,7 @@ struct MailboxPass {
     self.settings = settings
     progress = ProgressTeller(settings.onProgress)
     reader = MailboxReader(mailbox: mailbox)
+    ahead = MailboxReadAhead(mailbox)
     memory = try MailboxMemory(of: mailbox, in: store)
     own = try store.summary()
     formerReplica = own.replica
@@ -79,6 +81,7 @@ struct MailboxPass {
     progress.begin(.looking)
     let items = try await list()
     progress.begin(.looking, of: items.count)
+    ahead.plan(items.filter { isUnknown($0) })
     for item in items {
       try Task.checkCancellation()
       try await open(item)
@@ -168,13 +171,24 @@ struct MailboxPass {
     }
   }
 
+  /// Whether the header of an entry is going to be read.
+  private func isUnknown(_ item: MailboxItem) -> Bool {
+    guard item.state == .available, case .file(let name) = MailboxFileName.parse(item.name) else { return false }
+    let known = memory[item.name]
+    return name.zone == .default && known?.content == nil && known?.unreadableHead == nil
+  }
+
   /// Returns what is known of an entry, or what its header contains.
   private mutating func look(into item: MailboxItem, _ name: MailboxFileName) async throws -> Found {
     let known = memory[item.name]
     if let head = known?.unreadableHead, let fault = MailboxReader.fault(ofHead: head) { throw fault }
     memory[item.name]?.unreadableHead = nil
     let header: DeltaHeader
-    if let content = known?.content { header = content.header } else { header = try await reader.header(of: item) }
+    if let content = known?.content {
+      header = content.header
+    } else {
+      header = try await reader.header(of: try await ahead.item(item))
+    }
     vectorEntries += header.target.count
     guard vectorEntries <= vectorEntryLimit else {
       throw MailboxReader.Fault(.waitsForOthers, "the files together name too many replicas")

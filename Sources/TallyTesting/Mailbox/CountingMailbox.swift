@@ -29,6 +29,16 @@ package final class CountingMailbox: Mailbox {
   }
 
   package func put(_ upload: MailboxUpload) async throws -> MailboxReceipt { try await inner.put(upload) }
+  package func put(_ uploads: [MailboxUpload]) async throws -> [Result<MailboxReceipt, any Error>] {
+    try await inner.put(uploads)
+  }
+
+  package func contents(of names: [String]) async throws -> [String: [UInt8]] {
+    let contents = try await inner.contents(of: names)
+    reads.withLock { reads in for (name, bytes) in contents { reads[name, default: 0] += bytes.count } }
+    return contents
+  }
+
   package func remove(_ names: [String]) async throws { try await inner.remove(names) }
   package func wait(after cursor: MailboxCursor?) async throws { try await inner.wait(after: cursor) }
 }

@@ -74,6 +74,45 @@ extension MailboxConformance {
       try await place.put(entry)
       try place.expect(entry, is: try await place.bytes(of: entry.name), "an entry that was put after a failed try")
     },
+    Rule(name: "severalArePutAsEachAlone") { place in
+      struct Broken: Error {}
+      var entries: [SampleEntry] = []
+      for (number, size) in [0, 300_000, 0, 5_000, 0, 0].enumerated() {
+        entries.append(try SampleEntry(number, size: size))
+      }
+      try await place.put(entries[2])
+      var uploads = entries.map { $0.upload() }
+      uploads[4] = MailboxUpload(name: entries[4].name, byteCount: entries[4].bytes.count) { _, _ in throw Broken() }
+      let results = try await place.mailbox.put(uploads)
+      try place.expect(results.count == uploads.count, "of \(uploads.count) entries \(results.count) are answered")
+      for (index, result) in results.enumerated() {
+        switch result {
+        case .success where index == 4: throw place.fail("an upload that could not be read was put among others")
+        case .failure(let error) where index == 4:
+          try place.expect(error is Broken, "an upload that could not be read fails with \(error)")
+        case .failure(let error): throw place.fail("an entry among others was not put: \(error)")
+        case .success: break
+        }
+      }
+      let names = Set(try await place.news().names)
+      entries.remove(at: 4)
+      try place.expect(names == Set(entries.map(\.name)), "of several entries \(names.count) are listed")
+      for entry in entries {
+        try place.expect(entry, is: try await place.bytes(of: entry.name), "an entry that was put among others")
+      }
+    },
+    Rule(name: "contentsThatComeTogetherAreWhole") { place in
+      let entries = try await place.put(0..<5)
+      let missing = try SampleEntry(9)
+      let contents = try await place.mailbox.contents(of: (entries + [missing]).map(\.name))
+      try place.expect(contents[missing.name] == nil, "an entry that is not there has a content")
+      for (name, bytes) in contents {
+        guard let entry = entries.first(where: { $0.name == name }) else {
+          throw place.fail("a content comes that nobody asked for: \(name)")
+        }
+        try place.expect(entry, is: bytes, "a content that came with others")
+      }
+    },
     Rule(name: "aFoldersFilesCanBeRemoved") { place in
       let entries = try await place.put(0..<3)
       let before = try await place.news()
