@@ -126,6 +126,11 @@
     /// Its memory without the pages of files, such as its program, of which other processes decide how many it has.
     var ownMemory: Int? { status("RssAnon") }
 
+    /// How many file descriptors it has open; nil where there is no `/proc`.
+    var descriptors: Int? {
+      do { return try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count } catch { return nil }
+    }
+
     private func status(_ name: String) -> Int? {
       guard let data = FileManager.default.contents(atPath: "/proc/\(pid)/status") else { return nil }
       let line = String(decoding: data, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("\(name):") }

@@ -15,7 +15,14 @@
     private static let (slack, slackPages) = (1.1, 512.0)
     private static let queue = DispatchQueue(label: "relay.memory", qos: .utility)
 
+    /// From this size on, a piece of memory goes back to the system when it is freed. By itself glibc raises that to
+    /// the size of the largest that was ever freed, and pages are made in pieces of up to 4 MiB: then what is left
+    /// between those that are still in use stays, in each thread's part of the memory.
+    private static let mappedBytes: CInt = 128 << 10
+
     func run() async throws {
+      // M_MMAP_THRESHOLD.
+      _ = Self.options?(-3, Self.mappedBytes)
       try await cancelWhenGracefulShutdown {
         // What it has before there are requests: a burst may come before the first look.
         var least = Self.resident.map(Double.init) ?? .infinity
@@ -35,6 +42,11 @@
     /// `malloc_trim`, which glibc has and other libraries do not.
     private static let trim: (@convention(c) (Int) -> CInt)? = dlsym(nil, "malloc_trim").map {
       unsafeBitCast($0, to: (@convention(c) (Int) -> CInt).self)
+    }
+
+    /// `mallopt`, likewise.
+    private static let options: (@convention(c) (CInt, CInt) -> CInt)? = trim.flatMap { _ in
+      dlsym(nil, "mallopt").map { unsafeBitCast($0, to: (@convention(c) (CInt, CInt) -> CInt).self) }
     }
 
     /// The pages of memory that the process has of its own, without those of files, such as its program; nil where
