@@ -42,7 +42,7 @@ export BUILT
 
 .PHONY: demo test run-tests build-tests build-release long crash simulate planted planted-check soak models models-gate
 .PHONY: api api-check docs docs-check lint format strict examples release-symbols test-triggers test-macros test-network test-relay
-.PHONY: test-inspector demos show show-pictures relay-demo bench-relay bench bench-short instructions instructions-gate walk floors
+.PHONY: test-inspector demos show show-pictures relay-demo bench-relay relay-load bench bench-short instructions instructions-gate walk floors
 .PHONY: install install-built uninstall embedded other-tools second-opinion fuzz sanitize coverage setup setup-all clean
 
 demo: setup
@@ -148,6 +148,13 @@ bench-relay: setup
 	@bash Scripts/setup.sh relay
 	$(SWIFT) build -c release $(WITH_RELAY) --product tally
 	$(SWIFT) run -c release $(WITH_RELAY) RelayBench $(FLAGS)
+
+# One table of a relay under load, with its floor in the same run: Docs/Benchmarks/relay.md. It takes some minutes, on loopback alone.
+# FLAGS: --appends N, --streams N, --returning N, --markdown FILE.
+relay-load: setup
+	@bash Scripts/setup.sh relay
+	$(SWIFT) build -c release $(WITH_RELAY) --product tally
+	$(SWIFT) run -c release $(WITH_RELAY) RelayBench --load $(FLAGS)
 
 # All that has to do with stores once more, captured by triggers alone, as where SQLite lacks the hook.
 test-triggers: build-tests

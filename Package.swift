@@ -297,7 +297,7 @@ let package = Package(
       name: "RelayBench",
       dependencies: [
         "RelayRig", "Tally", "TallyRelay", "TallyRelayProtocol", "TallyWire", tallyRelayServer, grdb, sqlite,
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"), relay("Hummingbird", "hummingbird"),
       ], path: "Tests/RelayBench"),
     .testTarget(
       name: "InspectionTests",

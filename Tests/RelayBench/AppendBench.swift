@@ -19,7 +19,7 @@
       let start = ContinuousClock.now
       try await load.run(Self.writers, count: count)
       let (time, wall) = (relay.processorTime - before, ContinuousClock.now - start)
-      let plain = try plainInserts(count)
+      let plain = try plainInserts(count, batch: 32)
       let each = time / count
       try relay.stop()
       return [
@@ -34,11 +34,13 @@
       ]
     }
 
-    /// The processor time of the row alone, durable in batches.
-    private func plainInserts(_ count: Int) throws -> Duration {
+    /// Inserts the row alone, durable in batches.
+    /// - Returns: the processor time of all.
+    @discardableResult
+    func plainInserts(_ count: Int, batch: Int) throws -> Duration {
       var database: OpaquePointer?
       var statement: OpaquePointer?
-      let path = folder.appendingPathComponent("plain.sqlite").path
+      let path = folder.appendingPathComponent("plain-\(batch).sqlite").path
       let schema = """
         PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
         CREATE TABLE entry(space INTEGER NOT NULL, position INTEGER NOT NULL, name TEXT NOT NULL, chain BLOB NOT NULL,
@@ -55,14 +57,14 @@
       let before = ownProcessorTime()
       let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
       for number in 0..<count {
-        if number % 32 == 0 { sqlite3_exec(database, "BEGIN IMMEDIATE", nil, nil, nil) }
+        if number % batch == 0 { sqlite3_exec(database, "BEGIN IMMEDIATE", nil, nil, nil) }
         sqlite3_bind_int64(statement, 1, Int64(number))
         sqlite3_bind_text(statement, 2, "w\(number % 32)-\(number)", -1, transient)
         sqlite3_bind_blob(statement, 3, WriterThreads.body, 16, transient)
         sqlite3_bind_blob(statement, 4, WriterThreads.body, 320, transient)
         guard sqlite3_step(statement) == SQLITE_DONE else { throw LoadConnection.Failure(call: "sqlite") }
         sqlite3_reset(statement)
-        if number % 32 == 31 || number == count - 1 { sqlite3_exec(database, "COMMIT", nil, nil, nil) }
+        if number % batch == batch - 1 || number == count - 1 { sqlite3_exec(database, "COMMIT", nil, nil, nil) }
       }
       return ownProcessorTime() - before
     }

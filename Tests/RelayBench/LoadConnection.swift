@@ -1,5 +1,7 @@
 #if Relay
   import Foundation
+  import TallyRelayProtocol
+  import TallyWire
 
   /// A connection that makes one request after the other, in the thread that asks.
   final class LoadConnection {
@@ -38,7 +40,26 @@
 
         """
       try send(Array(head.utf8) + body)
-      guard try answer().hasPrefix("HTTP/1.1 201") else { throw Failure(call: "PUT") }
+      guard try answer().head.hasPrefix("HTTP/1.1 201") else { throw Failure(call: "PUT") }
+    }
+
+    /// Puts several entries in one request, and waits until the relay has them.
+    func put(_ entries: [(name: String, body: [UInt8])], _ token: RelayUnderLoad.Token) throws {
+      let body = RelayWrites(entries.map { .put(name: $0.name, content: $0.body) }).bytes()
+      let head = """
+        POST /v1/spaces/\(token.space)/entries HTTP/1.1\r
+        Host: a\r
+        Authorization: Bearer \(token.token)\r
+        Content-Digest: \(RelayDigest.field(SHA256.hash(body)))\r
+        Content-Length: \(body.count)\r
+        \r
+
+        """
+      try send(Array(head.utf8) + body)
+      let answer = try answer()
+      let results = try RelayResults(answer.body).results
+      guard answer.head.hasPrefix("HTTP/1.1 200"), results.allSatisfy({ if case .put = $0 { true } else { false } })
+      else { throw Failure(call: "POST") }
     }
 
     /// Asks for events from the log's beginning on; what comes is for others to read.
@@ -61,8 +82,8 @@
       }
     }
 
-    /// The head of an answer whose body has a length.
-    private func answer() throws -> String {
+    /// An answer whose body has a length.
+    private func answer() throws -> (head: String, body: [UInt8]) {
       var piece = [UInt8](repeating: 0, count: 4_096)
       while true {
         if let end = buffer.firstRange(of: [0x0D, 0x0A, 0x0D, 0x0A]) {
@@ -71,8 +92,8 @@
             head.lowercased().components(separatedBy: "\r\n").first { $0.hasPrefix("content-length:") }
             .flatMap { Int($0.dropFirst(15).trimmingCharacters(in: .whitespaces)) } ?? 0
           if buffer.count >= end.upperBound + length {
-            buffer.removeFirst(end.upperBound + length)
-            return head
+            defer { buffer.removeFirst(end.upperBound + length) }
+            return (head, Array(buffer[end.upperBound..<end.upperBound + length]))
           }
         }
         let count = recv(descriptor, &piece, piece.count, 0)

@@ -42,6 +42,13 @@
 
     /// PostgreSQL's processor time for the row alone, a transaction each.
     private func plainInserts(_ count: Int, _ writers: Int, _ server: PostgresUnderLoad) throws -> Duration {
+      let before = try server.processorTime()
+      try insertPlainly(count, writers, server)
+      return try server.processorTime() - before
+    }
+
+    /// Inserts the row alone, a transaction each.
+    func insertPlainly(_ count: Int, _ writers: Int, _ server: PostgresUnderLoad) throws {
       let database = try server.database("plain\(writers)")
       try server.sql(
         """
@@ -53,7 +60,6 @@
       func hexadecimal(_ bytes: ArraySlice<UInt8>) -> String {
         "\\x" + bytes.map { String(format: "%02x", $0) }.joined()
       }
-      let before = try server.processorTime()
       try server.repeating(
         """
         INSERT INTO entry(space, name, chain, size, body)
@@ -61,7 +67,6 @@
         """,
         ["chain": hexadecimal(WriterThreads.body[..<16]), "body": hexadecimal(WriterThreads.body[...])],
         connections: writers, count: count, in: database)
-      return try server.processorTime() - before
     }
 
     private func push(_ database: String, spaces: Int, rate: Int, seconds: Int) async throws -> [Figure] {

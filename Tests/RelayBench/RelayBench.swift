@@ -15,10 +15,14 @@ struct RelayBench: AsyncParsableCommand {
   @Option(help: "How many streams follow one space.") var streams = 10_000
   @Option(help: "How many records a first sync has.") var records = 100_000
   @Option(help: "Only some of: append, push, streams, sync, postgres.") var only: String?
+  @Flag(help: "One table of a relay under load, with its floor: make relay-load.") var load = false
+  @Option(help: "How many streams return after a restart, with --load.") var returning = 5_000
+  @Flag(help: .hidden) var serveNothing = false
   @Option(help: "Write the table of the page to a file.") var markdown: String?
 
   func run() async throws {
     #if Relay
+      if serveNothing { return try await BareServer.serve() }
       let folder = FileManager.default.temporaryDirectory.appendingPathComponent("relay-bench-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(at: folder) }
@@ -30,6 +34,12 @@ struct RelayBench: AsyncParsableCommand {
           print(figure.line)
           figures.append(figure)
         }
+      }
+      if load {
+        let bench = LoadBench(folder: folder, appends: appends / 10, streams: streams, returning: returning)
+        figures = try await bench.run()
+        for figure in figures { print(figure.row) }
+        return try write(figures)
       }
       try await measure("append") { try await AppendBench(folder: folder).run(count: appends) }
       try await measure("push") {
@@ -48,13 +58,16 @@ struct RelayBench: AsyncParsableCommand {
       #else
         print("postgres: not measured, since this build is without the trait Postgres (Debian: libpq-dev)")
       #endif
-      if let markdown {
-        let rows = ["| figure | | to reach |", "| --- | --- | --- |"] + figures.map(\.row)
-        try (rows.joined(separator: "\n") + "\n").write(toFile: markdown, atomically: true, encoding: .utf8)
-      }
+      try write(figures)
     #else
       throw ValidationError("the relay is behind a package trait: make bench-relay")
     #endif
+  }
+
+  private func write(_ figures: [Figure]) throws {
+    guard let markdown else { return }
+    let rows = ["| figure | | to reach |", "| --- | --- | --- |"] + figures.map(\.row)
+    try (rows.joined(separator: "\n") + "\n").write(toFile: markdown, atomically: true, encoding: .utf8)
   }
 }
 

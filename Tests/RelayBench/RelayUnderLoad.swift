@@ -16,14 +16,14 @@
     private let store: any RelayStorage
 
     /// Starts a relay on the database of this address, or on a file of its own.
-    init(_ folder: URL, _ name: String, database: String? = nil) async throws {
+    init(_ folder: URL, _ name: String, database: String? = nil, port: Int = 0) async throws {
       let path = folder.appendingPathComponent("\(name).sqlite").path
       let tool = (Bundle.main.executableURL ?? Bundle.main.bundleURL).deletingLastPathComponent()
         .appendingPathComponent("tally")
       let output = Pipe()
       process.executableURL = tool
       let place = database.map { ["--postgres", $0] } ?? ["--data", path]
-      process.arguments = ["relay"] + place + ["--listen", "127.0.0.1:0", "--rate", "1000000"]
+      process.arguments = ["relay"] + place + ["--listen", "127.0.0.1:\(port)", "--rate", "1000000"]
       process.standardOutput = output
       // The log is part of what a relay does; nobody reads it here.
       process.standardError = FileHandle.nullDevice
@@ -63,6 +63,13 @@
 
     private static func read(_ path: String) -> String {
       FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    /// Ends it as a crash would.
+    func crash() throws {
+      try store.close()
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
     }
 
     func stop() throws {

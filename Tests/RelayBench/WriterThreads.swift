@@ -16,8 +16,8 @@
       func add() { value.withLock { $0 += 1 } }
     }
 
-    /// Puts so many entries in all.
-    func run(_ writers: Int, count: Int) async throws {
+    /// Puts so many entries in all, some in each request. Their names begin with a word.
+    func run(_ writers: Int, count: Int, _ word: String = "w", batch: Int = 1) async throws {
       let failures = Failures()
       await withCheckedContinuation { continuation in
         let group = DispatchGroup()
@@ -26,8 +26,13 @@
           Thread.detachNewThread { [self] in
             do {
               let connection = try LoadConnection(port)
-              for number in 0..<count / writers {
-                try connection.put("w\(writers)-\(writer)-\(number)", Self.body, digest: digest, token)
+              for number in 0..<count / writers / batch {
+                let name = "\(word)\(batch)-\(writers)-\(writer)-\(number)"
+                guard batch > 1 else {
+                  try connection.put(name, Self.body, digest: digest, token)
+                  continue
+                }
+                try connection.put((0..<batch).map { ("\(name)-\($0)", Self.body) }, token)
               }
             } catch { failures.add() }
             group.leave()
