@@ -1,3 +1,4 @@
+import GRDB
 import Tally
 import TallyCRDT
 import TallyInspection
@@ -83,5 +84,32 @@ import Testing
     let beyond = try shelf.phone.names(beyond: half, limit: 1000).names
     #expect(beyond.count < 110 && Set(beyond).isSubset(of: all))
     #expect(!beyond.contains { $0.text == "Book|~|p3" || $0.text == "Book|~|t3" })
+  }
+
+  /// Rows that hold thousands of transactions of records with short names.
+  @Test func namesOfLongRowsComeOnce() throws {
+    let shelf = try Shelf()
+    // It is not swept by itself, so that the rows of many small transactions become one.
+    let file = try DatabaseQueue(path: shelf.url.appendingPathComponent("phone.tally").path)
+    try file.write { try $0.execute(sql: "INSERT OR REPLACE INTO tally_meta VALUES('log', '0 999999999 0')") }
+    try file.close()
+    let letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_".map(String.init)
+    for first in letters {
+      for second in letters {
+        try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|\(first)\(second)', 'Emma')")
+      }
+    }
+    try shelf.phone.flushTail(sweeping: true)
+    let all = try shelf.phone.names(beyond: StateVector(), limit: 10_000).names
+    #expect(all.count == 4_096 && Set(all).count == 4_096)
+    for limit in [40, 1_000] {
+      var (found, place, pages) = ([AnyRecordName](), TouchedNames.Place?.none, 0)
+      repeat {
+        let page = try shelf.phone.names(beyond: StateVector(), from: place, limit: limit)
+        found += page.names
+        (place, pages) = (page.next, pages + 1)
+      } while place != nil && pages < 200
+      #expect(found == all)
+    }
   }
 }

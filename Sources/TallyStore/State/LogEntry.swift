@@ -43,7 +43,9 @@ package struct LogRow {
     writer.bytes.append(Self.mark)
     writer.fixed(0)
     for entry in entries {
-      writer.varint(UInt64(clamping: number - entry.number))
+      // The disk may have moved rows as far apart as numbers go.
+      let (back, isTooLarge) = number.subtractingReportingOverflow(entry.number)
+      writer.varint(UInt64(clamping: isTooLarge ? .max : back))
       writer.varint(sequence - entry.sequence)
       writer.varint(entry.items.count)
       writer.bytes += entry.items
@@ -77,11 +79,11 @@ package struct LogRow {
     do {
       try bytes.withUnsafeBytes { raw in
         try Self.forEach(raw, replica, rawSequence) { head, items throws(WireError) in
+          // The number of a row is not in its checksum, and says no more than which entry came first.
           let (entryNumber, isBeyond) = number.subtractingReportingOverflow(Int(clamping: head.numberBack))
-          guard !isBeyond else { throw WireError(.malformed, "a row of the change log") }
           entries.append(
             LogEntry(
-              number: entryNumber, replica: replica, sequence: sequence - head.sequenceBack,
+              number: isBeyond ? .min : entryNumber, replica: replica, sequence: sequence - head.sequenceBack,
               items: Array(items)))
         }
       }
@@ -96,7 +98,8 @@ package struct LogRow {
   /// The first byte of a row, and of a pack of format 5. No item begins with either, since no kind has the number zero.
   private static let (mark, formerMark): (UInt8, UInt8) = (1, 0)
   private static let headSize = 9
-  private static let mostHeadBytes = 12
+  /// What stands before the items of an entry, in any log that no disk has damaged.
+  static let mostHeadBytes = 12
   /// More than any row of several entries has.
   package static let mostBytes = 1 << 14
 
@@ -108,7 +111,8 @@ package struct LogRow {
     _ row: UnsafeRawBufferPointer, _ replica: ReplicaNumber, _ sequence: Int64,
     _ body: (Head, UnsafeRawBufferPointer) throws(WireError) -> Void
   ) throws(WireError) {
-    guard let first = row.first, first == mark || first == formerMark else { return try body((0, 0), row) }
+    guard let first = row.first else { throw WireError(.malformed, "a row of the change log is empty") }
+    guard first == mark || first == formerMark else { return try body((0, 0), row) }
     var reader = ByteReader(row)
     if first == mark {
       _ = try reader.take(1)

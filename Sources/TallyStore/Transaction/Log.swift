@@ -17,11 +17,10 @@ final class Log {
     (self.reader, self.numbers, connection) = (reader, numbers, reader.connection)
   }
 
-  /// Reads the tail, after another connection has written. `isLater` says that nothing is gone that was there before.
-  func follow(isLater: Bool) throws {
+  /// Reads the tail, after another connection has written.
+  func follow() throws {
     tail = try reader.tail()
-    // Where an older copy has taken the file's place, later entries that a sweep has seen are gone.
-    if isLater { try sweep.follow(connection) } else { sweep.forget() }
+    try sweep.follow(connection)
   }
 
   /// Forgets what a transaction that was rolled back has done.
@@ -112,9 +111,9 @@ final class Log {
 
   /// Lists items under a dot in the table, after the newest entries.
   func insert(_ items: [UInt8], _ dot: Dot, to growth: inout Int) throws {
+    let number = min(try lastLogNumber(), Self.mostLogNumber) + 1
     let entry = LogEntry(
-      number: try lastLogNumber() + 1, replica: try numbers.number(of: dot.replica), sequence: dot.sequence,
-      items: items)
+      number: number, replica: try numbers.number(of: dot.replica), sequence: dot.sequence, items: items)
     try insert(LogRow([entry], number: entry.number, sequence: entry.sequence), to: &growth)
   }
 

@@ -19,8 +19,10 @@ struct LogSweep {
     var newest = 0
     /// The bytes of the rows up to there.
     var bytes = 0
-    /// Another one each time, so that a sweep notices that the log was made again.
-    var salt = 0
+    /// The numbers of sweeps that have begun since, the last of them. One that does not find its own ends: another has
+    /// come to its end, the log was made again, or an older copy has taken the file's place.
+    var begun: [Int] = []
+    static let mostBegun = 8
   }
 
   static let key = "log"
@@ -30,10 +32,11 @@ struct LogSweep {
   #else
     private static let slack = 1 << 16
   #endif
-  /// What an entry takes, roughly, where nothing says how far the log has grown.
-  private static let bytesOfEntry = 24
-  /// A slice reads so many times what was written, and so many bytes at most.
-  private static let (share, mostBytes) = (32, 1 << 22)
+  /// A slice reads so many times what was written, and beyond `mostBytes` so many times at least: otherwise it would
+  /// not keep pace with transactions that write more than that.
+  private static let (share, leastShare) = (32, 4)
+  /// The most bytes that are read at once.
+  private let mostBytes: Int
   /// The most items that are remembered; the others are left to another pass.
   private let mostSeen: Int
 
@@ -42,14 +45,17 @@ struct LogSweep {
   private var repeated = 0
   private var pass: Pass?
 
-  init(mostSeen: Int = 1 << 18) { self.mostSeen = mostSeen }
+  init(mostSeen: Int = 1 << 18, mostBytes: Int = 1 << 22) { (self.mostSeen, self.mostBytes) = (mostSeen, mostBytes) }
 
   /// Forgets what is known of the file: another connection may have written it, or a transaction was rolled back.
-  mutating func forget() { self = LogSweep(mostSeen: mostSeen) }
+  mutating func forget() { self = LogSweep(mostSeen: mostSeen, mostBytes: mostBytes) }
 
   /// Takes note that another connection has written.
   mutating func follow(_ connection: Connection) throws {
-    if let standing, try Standing(connection) != standing { forget() }
+    guard let before = standing else { return }
+    let now = try Standing(connection)
+    let isGone = pass.map { !now.begun.contains($0.number) } ?? false
+    if isGone || (now.newest, now.bytes) != (before.newest, before.bytes) { forget() } else { standing = now }
   }
 
   /// Takes note that so many bytes of items were listed that the log had listed before.
@@ -57,49 +63,56 @@ struct LogSweep {
 
   /// Takes note that the table has grown by so many bytes, and sweeps a slice where it is time.
   mutating func run(_ reader: StateReader, added bytes: Int) throws {
-    let known = try standing ?? Standing(reader.connection)
+    var (known, isOverdue) = (try standing ?? Standing(reader.connection), false)
     if standing == nil {
-      // What others have written counts as listed again.
-      let newest = try reader.connection.integer("SELECT max(n) FROM tally_log") ?? 0
-      let (others, isBeyond) = max(newest - known.newest, 0).multipliedReportingOverflow(by: Self.bytesOfEntry)
-      repeated += isBeyond ? known.bytes : others
+      // All that stands there since the last sweep may have been listed before.
+      let others = max(try reader.logBytes("n > ?", known.newest) - bytes, 0)
+      repeated += others
+      isOverdue = others / 2 - Self.slack > known.bytes
+    }
+    if pass == nil, repeated - Self.slack > known.bytes {
+      let pass = try Pass(reader)
+      known.begun = known.begun.suffix(Standing.mostBegun - 1) + [pass.number]
+      try known.store(reader.connection)
+      (self.pass, repeated) = (pass, 0)
     }
     standing = known
-    if pass == nil, repeated > known.bytes + Self.slack {
-      pass = try Pass(reader)
-      repeated = 0
-    }
     guard var pass else { return }
     self.pass = nil
-    var left = min(bytes * Self.share + Self.mostBytes / 256, Self.mostBytes)
-    while left > 0 {
-      guard try pass.sweep(reader, &left, mostSeen) else { return try end(pass, known, reader) }
+    // Where those before it did not come to their end, since the program starts for each write or its writes fail, this
+    // one does.
+    let slice = max(min(bytes * Self.share + mostBytes / 256, mostBytes), bytes * Self.leastShare)
+    var budget = isOverdue ? Int.max : slice
+    while budget > 0 {
+      let most = min(budget, mostBytes)
+      var left = most
+      guard try pass.sweep(reader, &left, mostSeen) else { return try end(pass, reader) }
+      budget -= most - left
     }
     self.pass = pass
   }
 
   /// Sweeps the whole log at once.
   mutating func finish(_ reader: StateReader) throws {
-    let known = try Standing(reader.connection)
     forget()
     var pass = try Pass(reader)
-    var left = Self.mostBytes
-    while try pass.sweep(reader, &left, mostSeen) { left = Self.mostBytes }
-    try end(pass, known, reader)
+    var left = mostBytes
+    while try pass.sweep(reader, &left, mostSeen) { left = mostBytes }
+    try end(pass, reader)
   }
 
-  private mutating func end(_ pass: Pass, _ known: Standing, _ reader: StateReader) throws {
-    let bytes = try reader.logBytes(upTo: pass.newest)
-    let end = Standing(newest: pass.newest, bytes: bytes, salt: known.salt &+ 1)
+  private mutating func end(_ pass: Pass, _ reader: StateReader) throws {
+    let end = Standing(newest: pass.newest, bytes: try reader.logBytes("n <= ?", pass.newest))
     try end.store(reader.connection)
     standing = end
   }
 }
 
 extension StateReader {
-  /// The bytes of the rows of the change log up to a number.
-  fileprivate func logBytes(upTo number: Int) throws -> Int {
-    let query = try connection.statement("SELECT sum(length(items)) FROM tally_log WHERE n <= ?")
+  /// The bytes of the rows of the change log whose number meets a condition.
+  fileprivate func logBytes(_ condition: String, _ number: Int) throws -> Int {
+    let query = try connection.statement(
+      text: "SELECT sum(length(items)) FROM tally_log WHERE \(condition)")
     defer { query.reset() }
     query.bind(1, number)
     return try query.step() ? query.int(0) : 0
@@ -111,27 +124,26 @@ extension LogSweep.Standing {
   fileprivate init(_ connection: Connection) throws {
     let text = try connection.meta(LogSweep.key) { $0.text(0) } ?? nil
     let numbers = (text ?? "").split(separator: " ").map { Int($0) ?? -1 }
-    if numbers.count == 3, numbers.allSatisfy({ $0 >= 0 }) {
-      (newest, bytes, salt) = (numbers[0], numbers[1], numbers[2])
+    if numbers.count >= 2, numbers.allSatisfy({ $0 >= 0 }) {
+      (newest, bytes, begun) = (numbers[0], numbers[1], Array(numbers.dropFirst(2)))
     }
   }
 
   fileprivate func store(_ connection: Connection) throws {
     let insert = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('log', ?)")
-    insert.bind(1, "\(newest) \(bytes) \(salt & Int.max)")
+    insert.bind(1, ([newest, bytes] + begun).map(String.init).joined(separator: " "))
     try insert.run()
   }
 
   /// Says that the log is made again.
-  static func renew(_ connection: Connection) throws {
-    let before = try Self(connection)
-    try Self(newest: 0, bytes: 0, salt: before.salt &+ 1).store(connection)
-  }
+  static func renew(_ connection: Connection) throws { try Self().store(connection) }
 }
 
 extension LogSweep {
   /// A sweep that is under way.
   private struct Pass {
+    /// Another for each, by which the file knows it.
+    let number = Int.random(in: 0...Int.max)
     /// The greatest number of a row when it began. What comes later is left to the next sweep.
     let newest: Int
     private var replica = ReplicaNumber(rawValue: 0)
@@ -287,7 +299,9 @@ extension LogSweep {
       isShorter = isShorter || after < before
     }
 
-    private static func size(_ entries: [LogEntry]) -> Int { entries.reduce(0) { $0 + $1.items.count } }
+    private static func size(_ entries: [LogEntry]) -> Int {
+      entries.reduce(0) { $0 + $1.items.count + LogRow.mostHeadBytes }
+    }
 
     /// Writes the rows as one, in the place of the latest of them.
     mutating func write() throws {

@@ -391,9 +391,8 @@ final class WritingSession {
       connection.forgetStatements()
       schemaVersion = nil
     }
-    let seen = standing.vector
     standing = try Standing(reader)
-    try log.follow(isLater: standing.vector.covers(seen))
+    try log.follow()
     try facts.load(connection, reader.catalog)
     reader.aside = try facts.hasAside ? SetAside(connection) : SetAside()
     refusals.forget()
