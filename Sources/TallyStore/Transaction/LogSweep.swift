@@ -143,7 +143,7 @@ extension LogSweep {
   /// A sweep that is under way.
   private struct Pass {
     /// Another for each, by which the file knows it.
-    let number = Int.random(in: 0...Int.max)
+    let number: Int
     /// The greatest number of a row when it began. What comes later is left to the next sweep.
     let newest: Int
     private var replica = ReplicaNumber(rawValue: 0)
@@ -156,6 +156,7 @@ extension LogSweep {
     private var parts: [(mask: UInt64, value: UInt64)] = []
 
     init(_ reader: StateReader) throws {
+      number = try reader.connection.integer("SELECT abs(random() % 9007199254740992)") ?? 0
       newest = try reader.connection.integer("SELECT max(n) FROM tally_log") ?? 0
       try turn(reader)
     }
