@@ -320,7 +320,7 @@
         ("search?q=a&from=0:1:\(least)", 422), ("search?q=a&from=0:1:\(least + 1)", 200),
         ("search?q=a&from=\(Int64.max):\(Int64.max):1", 200), ("timeline?before=-1", 400),
         ("timeline?before=\(Int64.max)", 200), ("log?after=-1", 400), ("log?after=\(Int64.max)", 200),
-        ("diff?first=0&second=0&from=1:\(String(repeating: "0", count: 32)):1:\(Int64.max):\(Int64.max)", 200),
+        ("diff?first=0&second=0&from=1:\(String(repeating: "0", count: 32)):1:\(Int64.max):\(Int64.max):1", 200),
       ] {
         let answer = try await house.client.get("/api/\(path)", cookie: house.cookie)
         #expect(answer.status == status, "\(path): \(answer.body)")

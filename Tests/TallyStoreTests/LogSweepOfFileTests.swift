@@ -42,7 +42,7 @@ import Testing
     // It reads the rows of the first replica, and half of those of the second.
     var sweep = LogSweep()
     func run() throws {
-      sweep.note(repeated: 100)
+      sweep.note(LogSweep.Listed(again: 100))
       _ = try lab.a.replicate { try sweep.run($0.reader, added: 100) }
     }
     func isUnderWay() -> Bool {
@@ -137,7 +137,7 @@ import Testing
           try row.insert(transaction.connection)
           added += row.bytes.count
         }
-        sweep.note(repeated: added)
+        sweep.note(LogSweep.Listed(again: added))
         try sweep.run(transaction.reader, added: added)
       }
       #expect(try Self.bytes(lab.a) < 5 * least, "\(round)")

@@ -12,8 +12,8 @@ package struct ChangeLog {
   private var recent: [(dot: Dot, items: ByteWriter)] = []
   private static let recentCount = 16
   private var byteCount = 0
-  /// The bytes of items, roughly, that were listed before: a sweep can drop no more of what was.
-  private(set) var repeatedBytes = 0
+  /// The bytes of items, roughly, that were listed before, and of those that were not.
+  private(set) var listed = LogSweep.Listed()
   private static let recordBytes = 20
   private static let limit = 1 << 18
 
@@ -26,14 +26,14 @@ package struct ChangeLog {
   mutating func note(_ dot: Dot, kind: KindNumber, _ key: RecordKey, isNew: Bool) {
     Self.write(kind, key, to: &recent[place(of: dot)].items)
     byteCount += Self.recordBytes
-    if !isNew { repeatedBytes += Self.recordBytes }
+    listed.add(Self.recordBytes, isNew: isNew)
   }
 
   /// Notes that the link has a tag or removal of the dot.
   mutating func note(_ dot: Dot, kind: KindNumber, _ key: LinkKey, isNew: Bool) {
     Self.write(kind, RecordKey(key.source), RecordKey(key.target), to: &recent[place(of: dot)].items)
     byteCount += 2 * Self.recordBytes
-    if !isNew { repeatedBytes += 2 * Self.recordBytes }
+    listed.add(2 * Self.recordBytes, isNew: isNew)
   }
 
   private static func write(_ kind: KindNumber, _ key: RecordKey, to items: inout ByteWriter) {

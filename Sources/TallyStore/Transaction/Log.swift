@@ -26,10 +26,9 @@ final class Log {
   /// Forgets what a transaction that was rolled back has done.
   func forget() { sweep.forget() }
 
-  /// Sweeps a slice of the log where it is time, after its table has grown by so many bytes, and so many bytes of what
-  /// was listed before have been listed again.
-  func sweep(added bytes: Int, repeated: Int) throws {
-    sweep.note(repeated: repeated)
+  /// Sweeps a slice of the log where it is time, after its table has grown by so many bytes, and so much was listed.
+  func sweep(added bytes: Int, listed: LogSweep.Listed) throws {
+    sweep.note(listed)
     if bytes > 0 { try sweep.run(reader, added: bytes) }
   }
 

@@ -8,10 +8,10 @@ import TallyWire
 /// **An entry goes only for a later one of the same item and replica**, never for a delete and never for what a state
 /// says: the later one is all that needs to be known.
 ///
-/// A sweep begins when as much has been listed again as the last one left, so that the log is at most twice as long as
-/// it must be. It goes through the rows of one replica after the other, newest first, a slice with each transaction
-/// that lets the table grow, and remembers what it has seen. It may end at any time; what it has dropped is not needed.
-/// Memory: some 40 bytes for each item, and no more than 2^18 of them at a time.
+/// A sweep begins when as much has been listed again as the last one left and has come since, so that the log is at
+/// most twice as long as it must be. It goes through the rows of one replica after the other, newest first, a slice
+/// with each transaction that lets the table grow, and remembers what it has seen. It may end at any time; what it has
+/// dropped is not needed. Memory: some 40 bytes for each item, and no more than 2^18 of them at a time.
 struct LogSweep {
   /// What the last sweep left, as `tally_meta` has it under `log`.
   struct Standing: Equatable {
@@ -23,6 +23,15 @@ struct LogSweep {
     /// come to its end, the log was made again, or an older copy has taken the file's place.
     var begun: [Int] = []
     static let mostBegun = 8
+  }
+
+  /// Bytes of items, roughly: of those that the log had listed before, each of which lets a sweep drop one at most, and
+  /// of others.
+  struct Listed {
+    var again = 0
+    var new = 0
+
+    mutating func add(_ bytes: Int, isNew: Bool) { if isNew { new += bytes } else { again += bytes } }
   }
 
   static let key = "log"
@@ -41,8 +50,8 @@ struct LogSweep {
   private let mostSeen: Int
 
   private var standing: Standing?
-  /// How many bytes were listed again since the last sweep began.
-  private var repeated = 0
+  /// What was listed since the last sweep began.
+  private var listed = Listed()
   private var pass: Pass?
 
   init(mostSeen: Int = 1 << 18, mostBytes: Int = 1 << 22) { (self.mostSeen, self.mostBytes) = (mostSeen, mostBytes) }
@@ -58,8 +67,11 @@ struct LogSweep {
     if isGone || (now.newest, now.bytes) != (before.newest, before.bytes) { forget() } else { standing = now }
   }
 
-  /// Takes note that so many bytes of items were listed that the log had listed before.
-  mutating func note(repeated bytes: Int) { repeated += bytes }
+  /// Takes note of what a transaction has listed.
+  mutating func note(_ more: Listed) {
+    listed.again += more.again
+    listed.new += more.new
+  }
 
   /// Takes note that the table has grown by so many bytes, and sweeps a slice where it is time.
   mutating func run(_ reader: StateReader, added bytes: Int) throws {
@@ -67,14 +79,14 @@ struct LogSweep {
     if standing == nil {
       // All that stands there since the last sweep may have been listed before.
       let others = max(try reader.logBytes("n > ?", known.newest) - bytes, 0)
-      repeated += others
+      listed.again += others
       isOverdue = others / 2 - Self.slack > known.bytes
     }
-    if pass == nil, repeated - Self.slack > known.bytes {
+    if pass == nil, listed.again - Self.slack - listed.new > known.bytes {
       let pass = try Pass(reader)
       known.begun = known.begun.suffix(Standing.mostBegun - 1) + [pass.number]
       try known.store(reader.connection)
-      (self.pass, repeated) = (pass, 0)
+      (self.pass, listed) = (pass, Listed())
     }
     standing = known
     guard var pass else { return }

@@ -345,7 +345,7 @@ final class WriteTransaction {
     // Open blobs keep SQLite from savepoints and from changing tables.
     writer.closeRows()
     writer.onRowWritten = nil
-    try session.end(self, logged: logged, repeated: log.repeatedBytes)
+    try session.end(self, logged: logged, listed: log.listed)
   }
 
   /// Settles what a delta has brought, before the end: what is noted of it depends on what shows then.

@@ -367,8 +367,8 @@ final class WritingSession {
   }
 
   /// Takes over what a transaction did, at its end. `logged` is by how many bytes it has let the change log's table
-  /// grow, `repeated` how many bytes of its items the log had listed before.
-  func end(_ transaction: WriteTransaction, logged: Int, repeated: Int) throws {
+  /// grow, `listed` what it has listed.
+  func end(_ transaction: WriteTransaction, logged: Int, listed: LogSweep.Listed) throws {
     let isNew = transaction.standing != standing
     let next = transaction.standing
     if next.fingerprint != standing.fingerprint || next.vectorCheck != standing.vectorCheck || log.tail.isChanged {
@@ -377,7 +377,7 @@ final class WritingSession {
     standing = transaction.standing
     isChanged = isChanged || isNew || writer.isChanged || numbers.isChanged
     if !transaction.incoming.isEmpty { try echoes.note(transaction.hasEcho, connection, environment.logger) }
-    try log.sweep(added: logged, repeated: repeated)
+    try log.sweep(added: logged, listed: listed)
   }
 
   // MARK: Following the file

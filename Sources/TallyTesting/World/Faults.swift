@@ -19,7 +19,7 @@ public struct Faults: OptionSet, Sendable {
   public static let copies = Faults(rawValue: 1 << 5)
   /// Devices that join in the middle of a history.
   public static let newcomers = Faults(rawValue: 1 << 6)
-  /// Devices are lost forever.
+  /// Some devices are lost forever.
   public static let losses = Faults(rawValue: 1 << 7)
   /// Some devices have an older version of the app at first, which lacks what a newer one has.
   public static let versions = Faults(rawValue: 1 << 8)
