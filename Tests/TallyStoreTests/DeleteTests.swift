@@ -31,8 +31,7 @@
     }
 
     /// Everything in a store's tables but the numbers of bodies and conflicts, which depend on the order of writing,
-    /// and the change log, from which an edit takes at once what otherwise waits for the pruning: `verify` looks at
-    /// that.
+    /// and the change log, in which rows differ with the order of writing as well: `verify` looks at that.
     private static func image(_ store: Store) throws -> [String] {
       try store.read { db in
         let tables = try String.fetchAll(

@@ -111,7 +111,7 @@ import Testing
     #expect(try dump(store).contains("\"life\":"))
   }
 
-  /// The log finds a record under every dot that its life does not make needless: what a delta since any vector holds
+  /// The log finds a record under every dot, or a later one of its replica: what a delta since any vector holds
   /// is what the whole state has beyond it.
   @Test func deltasSinceEveryVectorMissNothing() throws {
     let store = try Store(inMemory: Self.schema)
