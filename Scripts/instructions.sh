@@ -5,7 +5,7 @@
 set -euo pipefail
 limits=$(dirname "$0")/instructions-limits.txt
 all=(insert update first commit change delta again apply delete empty open close seed edits deletes exchange
-  refused owned nested owned-delete nested-delete)
+  refused owned nested owned-delete nested-delete moved used-insert used-first used-delete used-apply)
 gate= json= markdown= workloads=()
 while [ $# -gt 0 ]; do
   case $1 in
@@ -50,15 +50,18 @@ before() {
   exchange-*) echo edits ;;
   edits-* | deletes-*) echo both ;;
   empty-store) echo delete ;;
-  owned-delete-* | owned-store | owned-plain) echo owned-rows ;;
+  owned-delete-* | owned-store | owned-plain | moved-*) echo owned-rows ;;
   nested-delete-* | nested-store | nested-plain) echo nested-rows ;;
+  used-first-* | used-delete-*) echo used-insert ;;
+  used-insert-* | used-apply-plain) echo rows ;;
+  used-apply-store) echo delta ;;
   first-* | refused-* | delta-* | again-* | delete-* | empty-*) echo insert ;;
   *) echo rows ;;
   esac
 }
 
 # Two numbers of rows that are compared. Of transactions some hundred tell enough.
-sizes() { case $1 in commit | change | owned* | nested*) echo 300 900 ;; open | close | seed) echo 20 60 ;; *) echo 1000 4000 ;; esac; }
+sizes() { case $1 in commit | change | owned* | nested* | moved) echo 300 900 ;; open | close | seed) echo 20 60 ;; *) echo 1000 4000 ;; esac; }
 
 # Making the rows has nothing to do with the database.
 side_of() { [ "$1" = rows ] && echo plain || echo "$2"; }

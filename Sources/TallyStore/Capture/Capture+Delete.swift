@@ -1,8 +1,7 @@
 import TallyCRDT
 import TallyWire
 
-/// The short way for a delete of the app's: of a record that was never deleted before, is no seed's, and owns and is
-/// owned by nothing that could be seen or hidden with it.
+/// The short way for a delete of the app's: of a record that was never deleted before and is no seed's.
 ///
 /// Its state becomes what it was and one delete, so none is made: the body of the hidden record is put together from
 /// its stamps and from the values that its row had. Where anything is out of the ordinary, this writes nothing and
@@ -10,11 +9,14 @@ import TallyWire
 extension Capture {
   /// - Returns: whether the write is captured.
   func captureDelete(_ write: PendingWrite, _ kind: RecordKind) throws -> Bool {
-    guard origin == .app, var text = write.key, let before = write.before, transaction.hasPlainDeletes(kind),
+    guard origin == .app, var text = write.key, let before = write.before, transaction.plain.takesPresence(kind),
       before.isComplete(kind.columns.count), let key = kind.key(text),
-      try !isThere(text, write.deletedRow, kind), var state = try transaction.writer.stampedState(before.clock),
-      state.listsOnly(kind)
+      case let values = try kind.ownerColumns.isEmpty ? [] : before.read.values(kind.columns.count, over: []),
+      let owners = Ownership(reader: transaction.reader).owners(kind, { values[$0] }),
+      try !isThere(text, write.deletedRow, kind) && transaction.plain.isPlain(key, kind),
+      var state = try transaction.writer.stampedState(before.clock), state.listsOnly(kind)
     else { return false }
+    if catalog.referredKinds.contains(kind.number) { try checkDenied(key.name(type: kind.type)) }
     let shared = try sharedDelete()
     guard shared.hasSeen(state.dots) else { return false }
     let difference = shared.fingerprint(name: SipHash13.hash(text))
@@ -24,7 +26,7 @@ extension Capture {
     try text.withUTF8 { try transaction.writer.putDeleted(body, kind, $0) }
     transaction.writer.count(kind.number, -1)
     if let extra = before.clock.extra { progress.orphans.append(extra.number) }
-    try transaction.deleted(key, kind, shared.delete, difference)
+    try transaction.deleted(key, kind, shared.delete, difference, owners: owners)
     return true
   }
 
@@ -37,10 +39,12 @@ extension Capture {
     return shared
   }
 
-  /// Whether a row has this name again. `row` is the number that it would have, if that is known.
+  /// Whether a row has this name again. `row` is the number that it would have, if that is known, in the same table.
   private func isThere(_ name: String, _ row: RowID?, _ kind: RecordKind) throws -> Bool {
     let connection = transaction.connection
-    guard let row else { return try connection.row(kind.numberByName, name) { _ in } != nil }
+    guard let row, !transaction.session.changesSchema else {
+      return try connection.row(kind.numberByName, name) { _ in } != nil
+    }
     return try connection.row(kind.numberByNumber, row.rawValue) { _ in } != nil
   }
 }

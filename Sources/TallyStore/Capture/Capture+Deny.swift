@@ -20,10 +20,8 @@ extension Capture {
     #if PlantedFaults
       if environment.planted.contains(.denyNotChecked) { return }
     #endif
-    for (number, column) in catalog.referrers[name.type] ?? [] where column.reference?.onDelete == .deny {
-      guard let kind = catalog.records[number] else { continue }
-      let query = try transaction.connection.statement(
-        text: "SELECT id FROM main.\"\(kind.type)\" WHERE \"\(column.name)\" = ? LIMIT 1")
+    for (_, column, rows) in catalog.referrers[name.type] ?? [] where column.reference?.onDelete == .deny {
+      let query = try transaction.connection.statement(rows)
       query.bind(1, name.text)
       defer { query.reset() }
       if try query.step() {

@@ -9,18 +9,25 @@ extension Capture {
   /// - Returns: whether the write is captured.
   func captureEdit(_ write: PendingWrite, _ kind: RecordKind) throws -> Bool {
     guard origin == .app, namesBefore == nil, write.key == nil, write.except.isEmpty, let row = write.row,
-      let clock = write.before?.clock, transaction.hasPlainEdits(kind)
+      let clock = write.before?.clock, transaction.plain.takes(kind)
     else { return false }
     var changes: [RowChange] = []
     swap(&changes, &progress.changes)
     changes.removeAll(keepingCapacity: true)
     defer { swap(&changes, &progress.changes) }
     guard let row = try edited(row, kind, write, &changes), row.clock == clock,
-      try transaction.isPlain(row.key, kind)
+      try transaction.plain.isPlain(row.key, kind)
     else { return false }
     guard !changes.isEmpty else { return true }
-    guard changes.allSatisfy({ kind.isPlain(column: $0.place) }),
-      let state = try transaction.writer.stampedState(clock)
+    var moved: [AnyRecordName] = []
+    for change in changes {
+      guard change.place < kind.columns.count else { return false }
+      let column = kind.columns[change.place]
+      guard transaction.plain.isPlain(column, of: kind, from: change.old, to: change.new, moved: &moved) else {
+        return false
+      }
+    }
+    guard let state = try transaction.writer.stampedState(clock)
     else { return false }
     var edit = StampedEdit(state, row.hash)
     var stamp: Stamp?
@@ -41,7 +48,7 @@ extension Capture {
     edit.end()
     try transaction.writer.putEdited(edit.state, kind, row.id, row.clock)
     try transaction.edited(
-      row.key, kind, CollectionOfOne(stamp.dot), edit, cells, owners: row.owners, isNoted: true)
+      row.key, kind, CollectionOfOne(stamp.dot), edit, cells, owners: row.owners, moved: moved, isNoted: true)
     transaction.session.edits?.note(row.key, kind, stamp, changes, edit.state)
     edit.leave(to: transaction.reader.spare)
     return true
@@ -51,10 +58,10 @@ extension Capture {
   private func edited(
     _ row: RowID, _ kind: RecordKind, _ write: PendingWrite, _ changes: inout [RowChange]
   ) throws -> EditedRow? {
-    if let whole = write.before?.whole { return try transaction.editedRow(row, kind, since: whole, &changes) }
+    if let whole = write.before?.whole { return try transaction.plain.editedRow(row, kind, since: whole, &changes) }
     guard let written = write.before?.written, let first = written.first,
-      written.allSatisfy({ kind.isPlain(column: $0.place) }),
-      let row = try transaction.editedRow(row, kind, written.map(\.place), isNumber: first.value.isNumber)
+      written.allSatisfy({ $0.place < kind.columns.count }),
+      let row = try transaction.plain.editedRow(row, kind, written.map(\.place), isNumber: first.value.isNumber)
     else { return nil }
     for (before, new) in zip(written, row.values) where before.value != new {
       changes.append(RowChange(place: before.place, old: before.value, new: new))

@@ -2,8 +2,8 @@ import GRDBSQLite
 import TallyCRDT
 import TallyWire
 
-/// The short way for an insert of the app's: a record that was never here, of a type of which nothing is hidden, with
-/// values that are plainly what their fields take.
+/// The short way for an insert of the app's: a record that was never here, with values that are plainly what their
+/// fields take, into a table that was not made again since.
 ///
 /// Its state is one stamp and what the row shows, so none is made: the row is checked and hashed in SQLite's memory,
 /// and gets its clock. Where anything is out of the ordinary, this writes nothing and leaves the row to the long way.
@@ -11,7 +11,8 @@ extension Capture {
   /// - Returns: whether the write is captured.
   func captureInsert(_ write: PendingWrite, _ kind: RecordKind) throws -> Bool {
     guard origin == .app, namesBefore == nil, write.key == nil, write.before == nil, write.except.isEmpty,
-      let row = write.row, kind.columns.count < UInt64.bitWidth, transaction.hasPlainInserts(kind)
+      returned.isEmpty, !transaction.session.changesSchema, let row = write.row, kind.columns.count < UInt64.bitWidth,
+      transaction.plain.takesPresence(kind)
     else { return false }
     let found = try transaction.connection.row(kind.rowByNumber, row.rawValue) { query in
       try inserted(query, kind)
@@ -19,7 +20,7 @@ extension Capture {
     // The row is written next: nothing may be read from SQLite's memory of it any more.
     guard case .some(.some(let new)) = found else { return false }
     try transaction.writer.adopt(row, kind, new.clock)
-    try transaction.inserted(new.key, kind, new.dot, new.sum, new.state)
+    try transaction.inserted(new.key, kind, new.dot, new.sum, owners: new.owners, new.state)
     return true
   }
 
@@ -29,33 +30,23 @@ extension Capture {
     var dot: Dot
     var clock: InlineClock
     var sum: Fingerprint
+    /// The records that own it, where that matters.
+    var owners: [AnyRecordName]
     var state: RecordState?
   }
 
   private func inserted(_ query: SQLStatement, _ kind: RecordKind) throws -> Inserted? {
-    guard let key = kind.key(in: query), let mask = kind.cells(in: query) else { return nil }
+    guard let key = kind.key(in: query), let mask = kind.cells(in: query),
+      let owners = transaction.plain.owners(query, kind),
+      try query.withBytes(ofText: 1, { try transaction.plain.isUnknown($0, key, kind) })
+    else { return nil }
     let stamp = try transaction.stamp()
     let sum = kind.fingerprint(query, stamp, mask)
     guard let clock = try transaction.writer.clock(of: stamp, sum) else { return nil }
     let state =
       try transaction.isBuffered
       ? transaction.reader.state(clock, query.values(3..<3 + kind.columns.count), kind).state : nil
-    return Inserted(key: key, dot: stamp.dot, clock: clock, sum: sum, state: state)
-  }
-}
-
-extension WriteTransaction {
-  /// Whether an insert into the table of a kind is nothing but a new record.
-  func hasPlainInserts(_ kind: RecordKind) -> Bool {
-    hasPlainRows(kind) && !facts.hiddenKinds.contains(kind.number) && !facts.hasWaits && !hidesLinks(of: kind)
-      && (kind.ownerColumns.isEmpty || !facts.hasDeletes)
-  }
-
-  /// Whether links from or to records of a kind may be hidden.
-  private func hidesLinks(of kind: RecordKind) -> Bool {
-    func isHidden(_ links: [KindNumber]?) -> Bool { links?.contains(where: facts.hiddenKinds.contains) ?? false }
-    return !facts.hiddenKinds.isEmpty
-      && (isHidden(catalog.linksFrom[kind.type]) || isHidden(catalog.linksTo[kind.type]))
+    return Inserted(key: key, dot: stamp.dot, clock: clock, sum: sum, owners: owners, state: state)
   }
 }
 

@@ -24,7 +24,7 @@ struct Capture {
   /// The records that were there before; nil if no reference is open. See `References.swift`.
   private(set) var namesBefore: Set<String>?
   /// Records that were deleted unnoticed and inserted again.
-  private let returned: Set<RowAddress>
+  let returned: Set<RowAddress>
   let progress = Progress()
 
   final class Progress {

@@ -5,8 +5,8 @@ import TallyWire
   import TallyFaults
 #endif
 
-/// The short way for a delete that a peer sends: of a record that is seen here, that was not written to since, and with
-/// which nothing else is seen or hidden. See `SharedDelete`; the result is that of the long way.
+/// The short way for a delete that a peer sends: of a record that is seen here, that was not written to since, and that
+/// nothing can keep, neither what it owns nor a relationship. See `SharedDelete`; the result is that of the long way.
 ///
 /// Where triggers of the app's may run it is not taken: they could move the row away before SQLite deletes it, and what
 /// they do depends on the order in which rows go.
@@ -29,7 +29,7 @@ extension Join {
   private mutating func joinDelete(
     _ name: UnsafeBufferPointer<UInt8>, _ kind: RecordKind, _ delete: Delete
   ) throws -> Bool {
-    guard !isRepair, delete.stamp.rank >= .user, isNew(delete.stamp.dot), transaction.hasPlainDeletes(kind),
+    guard !isRepair, delete.stamp.rank >= .user, isNew(delete.stamp.dot), transaction.plain.takesPresence(kind),
       try !transaction.mayRunTriggers(), let row = try deletedRow(name, kind, delete)
     else { return false }
     // First what can say no: foreign keys of the app's own tables.
@@ -40,7 +40,7 @@ extension Join {
     }
     try writer.putDeleted(row.body, kind, name)
     noteChange()
-    try transaction.deleted(row.key, kind, delete, row.difference)
+    try transaction.deleted(row.key, kind, delete, row.difference, owners: row.owners)
     transaction.view.noteGone()
     try writer.onRowWritten?()
     return true
@@ -63,6 +63,8 @@ extension Join {
     var difference: Fingerprint
     /// The body of the hidden record.
     var body: [UInt8]
+    /// The records that own it.
+    var owners: [AnyRecordName]
   }
 
   private mutating func deletedRow(
@@ -70,6 +72,8 @@ extension Join {
   ) throws -> DeletedRow? {
     try transaction.connection.row(kind.rowByName, name) { query -> DeletedRow? in
       guard let (key, hash) = kind.hashedKey(in: query), let clock = try? query.clock(2),
+        let owners = Ownership(reader: reader).owners(kind, in: query),
+        try transaction.plain.isPlain(key, kind) && !transaction.plain.isKept(name, kind),
         var state = try writer.stampedState(clock), state.listsOnly(kind)
       else { return nil }
       let shared = try shared(delete)
@@ -84,7 +88,8 @@ extension Join {
       let body = try state.encoded(deleted: shared, kind, transaction.session.numbers.number(of:)) { body in
         for place in kind.columns.indices { try query.withPacked(3 + place) { try body(place, $0) } }
       }
-      return DeletedRow(id: query.number(0), key: key, clock: clock, difference: difference, body: body)
+      return DeletedRow(
+        id: query.number(0), key: key, clock: clock, difference: difference, body: body, owners: owners)
     } ?? nil
   }
 }

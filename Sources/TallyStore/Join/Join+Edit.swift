@@ -8,8 +8,8 @@ extension Join {
   /// - Returns: whether the record is joined. Otherwise nothing was written.
   mutating func joinEdit(_ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState) throws -> Bool {
     guard !isRepair, received.existence == nil, received.deletes.isEmpty, received.seed == nil, received.life == nil,
-      received.supersededTouches.isEmpty, !received.fields.isEmpty, transaction.hasPlainEdits(kind),
-      let places = places(of: received.fields, kind), let row = try transaction.editedRow(name, kind, places)
+      received.supersededTouches.isEmpty, !received.fields.isEmpty, transaction.plain.takes(kind),
+      let places = places(of: received.fields, kind), let row = try transaction.plain.editedRow(name, kind, places)
     else { return false }
     return try joinEdit(row, kind, received.fields, places) { name }
   }
@@ -17,8 +17,8 @@ extension Join {
   /// Joins registers of a packed record, without making a state of them.
   mutating func joinEdit(_ item: PackedRecords.Item, of changes: PackedChanges) throws -> Bool {
     let kind = changes.kind
-    guard !isRepair, let (cells, places) = try changes.cells(of: item), transaction.hasPlainEdits(kind),
-      let row = try transaction.editedRow(changes.name(of: item), kind, places)
+    guard !isRepair, let (cells, places) = try changes.cells(of: item), transaction.plain.takes(kind),
+      let row = try transaction.plain.editedRow(changes.name(of: item), kind, places)
     else { return false }
     return try joinEdit(row, kind, cells, places) { try changes.packed.name(of: item) }
   }
@@ -26,12 +26,14 @@ extension Join {
   private mutating func joinEdit(
     _ row: EditedRow, _ kind: RecordKind, _ received: [FieldCell], _ places: [Int], _ name: () throws -> AnyRecordName
   ) throws -> Bool {
-    guard try transaction.isPlain(row.key, kind), let state = try writer.stampedState(row.clock) else { return false }
+    guard try transaction.plain.isPlain(row.key, kind), let state = try writer.stampedState(row.clock) else {
+      return false
+    }
     var shown: [(place: Int, value: Value)] = []
     var lost: [LostWrite] = []
     var edit = StampedEdit(state, row.hash)
     var dots: [Dot] = []
-    var keepsOwn = false
+    var (keepsOwn, moved) = (false, [AnyRecordName]())
     for (index, cell) in received.enumerated() {
       let (column, value) = (kind.columns[places[index]], row.values[index])
       let old = state.stamp(of: cell.field, isDefault: column.isDefault(value))
@@ -44,6 +46,9 @@ extension Join {
       } else {
         edit.write(column, over: old, value, cell.stamp, cell.value)
         if cell.value != value {
+          guard transaction.plain.isPlain(column, of: kind, from: value, to: cell.value, moved: &moved),
+            try column.target(of: cell.value).map(reader.hasRow) ?? true
+          else { return false }
           shown.append((places[index], cell.value))
           if let mine { lost.append(LostWrite(loser: mine, winner: cell, wasLocal: true)) }
         }
@@ -55,17 +60,16 @@ extension Join {
     edit.end()
     guard try transaction.writer.showEdited(edit.state, kind, row.id, row.clock, shown) else { return false }
     noteChange()
-    try transaction.edited(row.key, kind, dots, edit, received, owners: row.owners)
+    try transaction.edited(row.key, kind, dots, edit, received, owners: row.owners, moved: moved)
     for write in lost { try note(shown: write, name()) }
     return true
   }
 
-  /// The columns of the fields, if each has one that holds no reference and takes the value.
+  /// The columns of the fields, if each has one that takes the value.
   private func places(of cells: [FieldCell], _ kind: RecordKind) -> [Int]? {
     var places: [Int] = []
     for cell in cells {
-      guard cell.stamp.rank >= .user, let place = kind.index(of: cell.field), kind.isPlain(column: place),
-        kind.columns[place].accepts(cell.value)
+      guard cell.stamp.rank >= .user, let place = kind.index(of: cell.field), kind.columns[place].accepts(cell.value)
       else { return nil }
       places.append(place)
     }

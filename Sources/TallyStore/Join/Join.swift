@@ -227,18 +227,19 @@ struct Join {
     guard let kind = catalog.records[number] else { return }
     let short =
       try packed.items.contains { $0.content == .insert }
-      ? PackedJoin(transaction, kind, packed, isRepair: isRepair) : nil
+      ? PackedJoin(transaction, kind, packed, isRepair: isRepair, enforcesKeys: enforcesKeys) : nil
     let changed = PackedChanges(packed, kind, fields)
     for item in packed.items {
       let dot = packed.stamps[item.stamp].dot
       if let vouched, vouched.covers(dot) { continue }
       if sum == nil, try join(item, of: changed) { continue }
       switch try short?.join(item, isNew: isNew(dot)) ?? .notHandled {
-      case .inserted(let key, let dot, let fingerprint):
-        if let sum { sum += fingerprint }
-        try transaction.inserted(key, kind, dot, fingerprint)
-        if isRepair, isCovered(dot) { isMissing = true }
-        try noteReceived(item, of: packed, kind, fields)
+      case .inserted(let new):
+        if let sum { sum += new.sum }
+        try transaction.inserted(new.key, kind, new.dot, new.sum, owners: new.owners)
+        if isRepair, isCovered(new.dot) { isMissing = true }
+        changes += 1
+        if new.dangles { try transaction.view.mark(packed.name(of: item)) }
       case .unchanged(let fingerprint):
         if let sum { sum += fingerprint }
       case .notHandled:
@@ -254,17 +255,6 @@ struct Join {
     case .edit: try joinEdit(item, of: changed)
     case .delete: try joinDelete(item, of: changed)
     }
-  }
-
-  /// Follows the row of a new record that has just been written.
-  private mutating func noteReceived(
-    _ item: PackedRecords.Item, of packed: PackedRecords, _ kind: RecordKind, _ fields: [FieldID]
-  ) throws {
-    changes += 1
-    guard try mayDangle(kind) else { return }
-    var record = try packed.record(item)
-    record.state.renumberFields { fields[Int($0.rawValue)] }
-    if try dangles(kind, kind.plainValues(of: record.state)) { transaction.view.mark(record.name) }
   }
 
   /// - Returns: what a record adds to the fingerprint.
@@ -407,17 +397,11 @@ struct Join {
 
   /// Whether a row that has just been written refers to something that is not there yet.
   private func dangles(_ kind: RecordKind, _ shown: [Value]) throws -> Bool {
-    guard try mayDangle(kind) else { return false }
+    guard try transaction.plain.mayDangle(kind, enforcesKeys: enforcesKeys) else { return false }
     for (column, value) in zip(kind.columns, shown) {
       if let target = column.target(of: value), try !reader.hasRow(target) { return true }
     }
     return false
-  }
-
-  private func mayDangle(_ kind: RecordKind) throws -> Bool {
-    try kind.hasReferences
-      && (!enforcesKeys || catalog.uncheckedReferences.contains(kind.number)
-        || transaction.connection.hasOpenReferences())
   }
 
   private mutating func storeMerged(

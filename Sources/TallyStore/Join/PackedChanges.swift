@@ -7,18 +7,17 @@ final class PackedChanges {
   let kind: RecordKind
   /// For each field of the packed records its number here.
   private let fields: [FieldID]
-  /// For each field the place of its column, if it has one that holds no reference.
+  /// For each field the place of its column, if it has one.
   private let places: [Int?]
   private let buffer: NameBuffer
 
   init(_ packed: PackedRecords, _ kind: RecordKind, _ fields: [FieldID]) {
     (self.packed, self.kind, self.fields) = (packed, kind, fields)
-    places = fields.map { kind.index(of: $0).flatMap { kind.isPlain(column: $0) ? $0 : nil } }
+    places = fields.map(kind.index)
     buffer = NameBuffer(count: 1)
   }
 
-  /// The registers of an edit, and the places of their columns, if each has one that holds no reference and takes the
-  /// value.
+  /// The registers of an edit, and the places of their columns, if each has one that takes the value.
   func cells(of item: PackedRecords.Item) throws -> (cells: [FieldCell], places: [Int])? {
     guard packed.stamps[item.stamp].rank == .user else { return nil }
     var places: [Int] = []

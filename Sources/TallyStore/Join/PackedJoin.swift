@@ -8,11 +8,23 @@ import TallyWire
 final class PackedJoin {
   enum Outcome {
     /// The record was not here, and its row has been written.
-    case inserted(RecordKey, Dot, Fingerprint)
+    case inserted(Inserted)
     /// The record is here just as it came.
     case unchanged(Fingerprint)
     /// Not handled; nothing was changed.
     case notHandled
+  }
+
+  /// A record whose row has been written.
+  struct Inserted {
+    var key: RecordKey
+    var dot: Dot
+    /// What it adds to the fingerprint.
+    var sum: Fingerprint
+    /// The records that own it, where that matters.
+    var owners: [AnyRecordName]
+    /// Whether it refers to a record that has no row.
+    var dangles: Bool
   }
 
   /// A column that has a value in the record.
@@ -36,20 +48,26 @@ final class PackedJoin {
   private let clocks: [InlineClock?]
   /// nil if nothing may be inserted this way. Valid for the whole group: within a join no trigger of the app's appears.
   private let insert: SQLStatement?
+  private let enforcesKeys: Bool
   private let names: NameBuffer
   private var cells: [Cell] = []
   /// Whether the next record is likely to be here.
   private var readsFirst: Bool
 
+  /// `enforcesKeys` says whether SQLite knows of references to what is not there.
   /// - Returns: nil if none of the records can go the short way.
-  init?(_ transaction: WriteTransaction, _ kind: RecordKind, _ packed: PackedRecords, isRepair: Bool) throws {
-    guard transaction.hasPlainRows(kind) else { return nil }
+  init?(
+    _ transaction: WriteTransaction, _ kind: RecordKind, _ packed: PackedRecords, isRepair: Bool,
+    enforcesKeys: Bool
+  ) throws {
+    guard transaction.plain.takes(kind) else { return nil }
     var places: [Int] = []
     for field in packed.fields {
       guard let place = kind.columns.firstIndex(where: { $0.key == field }) else { return nil }
       places.append(place)
     }
     (self.transaction, self.kind, self.packed, self.places) = (transaction, kind, packed, places)
+    self.enforcesKeys = enforcesKeys
     defaults = kind.columns.indices.filter { !kind.columns[$0].defaultValue.isNull }
     clocks = try packed.stamps.map { $0.rank == .user ? try transaction.writer.clock(of: $0) : nil }
     names = NameBuffer(count: 1 + kind.columns.count)
@@ -64,9 +82,10 @@ final class PackedJoin {
 
   /// Joins a record, if that is simple. `isNew` says whether the change log has nothing of its transaction.
   func join(_ item: PackedRecords.Item, isNew: Bool) throws -> Outcome {
-    guard item.content == .insert, let clock = clocks[item.stamp], transaction.hasPlainRows(kind) else {
-      return .notHandled
-    }
+    let key = RecordKey.uuid(high: item.high, low: item.low)
+    guard item.content == .insert, let clock = clocks[item.stamp], transaction.plain.takes(kind),
+      try transaction.plain.isPlain(key, kind)
+    else { return .notHandled }
     let stamp = packed.stamps[item.stamp]
     names.removeAll()
     let name = names.add(kind.typePrefix, item.high, item.low)
@@ -76,13 +95,16 @@ final class PackedJoin {
       readCells(item, values, hasher, &sum)
       let clock = clock.with(StateSum(sum))
       if readsFirst || !isNew, let outcome = try look(item, name, clock, sum) { return outcome }
-      guard isNew, let insert, transaction.hasPlainInserts(kind), isAcceptable() else { return .notHandled }
+      guard isNew, let insert, transaction.plain.takesPresence(kind), isAcceptable(), let owners = owners(name),
+        try transaction.plain.isUnknown(name, key, kind)
+      else { return .notHandled }
       bind(insert, name, clock)
       defer { insert.clearBindings() }
       guard let isInserted = try transaction.writer.insert(insert, kind) else { return .notHandled }
       if isInserted {
         readsFirst = false
-        return .inserted(.uuid(high: item.high, low: item.low), stamp.dot, sum)
+        let dangles = try transaction.plain.mayDangle(kind, enforcesKeys: enforcesKeys) && dangles()
+        return .inserted(Inserted(key: key, dot: stamp.dot, sum: sum, owners: owners, dangles: dangles))
       }
       readsFirst = true
       return try look(item, name, clock, sum) ?? .notHandled
@@ -170,6 +192,31 @@ final class PackedJoin {
       if column.defaultValue.isNull { if case .null = cell.value { return false } else { return true } }
       return Value(cell.value) != column.defaultValue
     }
+  }
+
+  /// The records that own the record of this name, where that matters; nil if that is not sure, or if it owns itself.
+  private func owners(_ name: UnsafeBufferPointer<UInt8>) -> [AnyRecordName]? {
+    guard kind.mayCycle || transaction.plain.needsOwners(kind) else { return [] }
+    var owners: [AnyRecordName] = []
+    for cell in cells where kind.columns[cell.place].reference?.isOwning == true {
+      guard case .text(let text) = cell.value, !text.hasSameBytes(as: name),
+        let owner = kind.columns[cell.place].target(of: Value(cell.value)),
+        transaction.catalog.kind(of: owner.type)?.forwardField == nil
+      else { return nil }
+      owners.append(owner)
+    }
+    return transaction.plain.needsOwners(kind) ? owners : []
+  }
+
+  /// Whether a value refers to a record that has no row.
+  private func dangles() throws -> Bool {
+    for cell in cells {
+      guard let reference = kind.columns[cell.place].reference, case .text(let text) = cell.value else { continue }
+      guard let target = transaction.catalog.kind(of: reference.to), target.isKnown,
+        try transaction.connection.row(target.numberByName, text, { _ in }) != nil
+      else { return true }
+    }
+    return false
   }
 
   private func bind(_ insert: SQLStatement, _ name: UnsafeBufferPointer<UInt8>, _ clock: InlineClock) {

@@ -86,7 +86,7 @@ extension StateReader {
   /// deleted it, only a duplicate that nothing refers to gives way.
   private func mayGiveWay(_ name: AnyRecordName, to seed: AnyRecordName, _ kind: RecordKind) throws -> Bool {
     if try record(seed, kind)?.place.isVisible == true { return true }
-    for (number, column) in catalog.referrers[name.type] ?? [] {
+    for (number, column, _) in catalog.referrers[name.type] ?? [] {
       guard let kind = catalog.records[number] else { continue }
       if try exists("SELECT 1 FROM main.\"\(kind.type)\" WHERE \"\(column.name)\" = ?", name) { return false }
     }

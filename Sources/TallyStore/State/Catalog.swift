@@ -53,8 +53,8 @@ package struct Catalog: Sendable {
   private(set) var linkOfName: [String: KindNumber] = [:]
   private(set) var fieldOfKey: [KindNumber: [String: FieldID]] = [:]
   package private(set) var replicaNumbers: [ReplicaID: ReplicaNumber] = [:]
-  /// For each type the columns of other types that refer to it.
-  private(set) var referrers: [String: [(kind: KindNumber, column: Column)]] = [:]
+  /// For each type the columns that refer to it, each with what selects the names of the rows that refer to one record.
+  private(set) var referrers: [String: [(kind: KindNumber, column: Column, rows: RowSQL)]] = [:]
   /// Whether records of a type can refer to others of the same type.
   var hasSelfReferences: Bool {
     referrers.contains { type, columns in columns.contains { records[$0.kind]?.type == type } }
@@ -160,7 +160,9 @@ extension Catalog {
     for number in records.keys.sorted() {
       let columns = columns(of: number)
       for column in columns {
-        if let reference = column.reference { referrers[reference.to, default: []].append((number, column)) }
+        guard let reference = column.reference, let type = records[number]?.type else { continue }
+        let rows = RowSQL("SELECT id FROM main.\"\(type)\" WHERE \"\(column.name)\" = ?")
+        referrers[reference.to, default: []].append((number, column, rows))
       }
       records[number] = records[number].map { kind in
         RecordKind(

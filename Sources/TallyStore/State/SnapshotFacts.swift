@@ -46,10 +46,8 @@ package struct SnapshotFacts: VisibilitySource {
 
   package func owned(by owner: AnyRecordName) throws -> [AnyRecordName] {
     var result: [AnyRecordName] = []
-    for (number, column) in reader.catalog.referrers[owner.type] ?? [] where column.reference?.isOwning == true {
-      guard let kind = reader.catalog.records[number] else { continue }
-      let query = try reader.connection.statement(
-        text: "SELECT id FROM main.\"\(kind.type)\" WHERE \"\(column.name)\" = ?")
+    for referrer in reader.catalog.referrers[owner.type] ?? [] where referrer.column.reference?.isOwning == true {
+      let query = try reader.connection.statement(referrer.rows)
       query.bind(1, owner.text)
       while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { result.append(name) } }
     }

@@ -83,7 +83,4 @@ extension RecordKind {
     }
     return found ?? key(in: query).map { ($0, query.hash(ofText: 1)) }
   }
-
-  /// Whether a column is there and holds no reference.
-  func isPlain(column: Int) -> Bool { column < columns.count && columns[column].reference == nil }
 }

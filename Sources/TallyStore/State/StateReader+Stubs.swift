@@ -16,12 +16,12 @@ extension StateReader {
   }
 
   /// Whether a record is a stub.
-  func isStub(_ name: AnyRecordName, _ kind: KindNumber) throws -> Bool {
+  func isStub(_ key: RecordKey, _ kind: KindNumber) throws -> Bool {
     guard catalog.hasStubs else { return false }
     let query = try connection.statement("SELECT 1 FROM tally_stub WHERE kind = ? AND key = ?")
     defer { query.reset() }
     query.bind(1, kind)
-    query.bind(2, key: RecordKey(name))
+    query.bind(2, key: key)
     return try query.step()
   }
 

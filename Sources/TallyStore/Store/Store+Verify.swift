@@ -206,7 +206,7 @@ private final class Verifier {
       return try reader.hasRow(key, kind) || reader.isHidden(key, number)
     }
     guard let kind = catalog.records[number] else { return false }
-    return try reader.isBesidesStubs(name, kind) || reader.isStub(name, number)
+    return try reader.isBesidesStubs(name, kind) || reader.isStub(RecordKey(name), number)
   }
 
   /// Says which waits differ. Only where some do, since it remembers them all.

@@ -6,6 +6,8 @@ struct DirtySet {
   enum Reach: Hashable {
     /// There is one touch more, and nothing less: a visible owner stays as it is, and so does all above it.
     case revivesOnly
+    /// There may be less below it, and what owns what is as before.
+    case sameEdges
     /// Anything.
     case anything
   }

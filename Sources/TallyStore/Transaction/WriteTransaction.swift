@@ -31,14 +31,14 @@ final class WriteTransaction {
   @exclusivity(unchecked) private var time: HybridTime?
   /// The dot of what this replica writes; nil as long as it has written nothing.
   @exclusivity(unchecked) private(set) var dot: Dot?
-  @exclusivity(unchecked) private(set) var standing: Standing
+  @exclusivity(unchecked) var standing: Standing
   /// The vector that a delta brings the store to.
   private(set) var incoming = StateVector()
-  @exclusivity(unchecked) private var log = ChangeLog()
+  @exclusivity(unchecked) var log = ChangeLog()
   /// By how many bytes the table of the change log has grown.
   private var logged = 0
   private var runsTriggers: Bool?
-  private var isCapturing = false
+  private(set) var isCapturing = false
   /// Whether triggers of the app's have written while the store wrote.
   private(set) var hasEcho = false
   /// Whether the fingerprint must be recomputed at the end: see `loseSum`.
@@ -146,57 +146,6 @@ final class WriteTransaction {
     try flushIfFull()
   }
 
-  /// Says that a record has come that was never here, that changes nothing for any other, and that adds `sum` to the
-  /// fingerprint. `state` is given if it was made already.
-  func inserted(
-    _ key: RecordKey, _ kind: RecordKind, _ dot: Dot, _ sum: Fingerprint, _ state: RecordState? = nil
-  ) throws {
-    #if PlantedFaults
-      let isListed = isCapturing || !environment.planted.contains(.packedRowUnlisted)
-    #else
-      let isListed = true
-    #endif
-    if isListed { log.note(dot, kind: kind.number, key, isNew: true) }
-    if let state { try session.buffer?.note(key, kind, added: state) } else { session.buffer?.giveUp() }
-    writer.seenAbove?.forget()
-    if kind.isKnown { try writer.touches?.note(key, kind) }
-    standing.fingerprint += sum
-    view.changeVisibility()
-    try flushIfFull()
-  }
-
-  /// Says that fields of a record that is seen, and was never deleted, have got later writes, of `dots`: the registers
-  /// `cells`. `owners` are the records that own it, if any record was ever deleted. `isNoted` says that `RecentEdits`
-  /// knows.
-  func edited(
-    _ key: RecordKey, _ kind: RecordKind, _ dots: some Sequence<Dot>, _ edit: StampedEdit, _ cells: [FieldCell],
-    owners: [AnyRecordName], isNoted: Bool = false
-  ) throws {
-    if !isNoted { session.noteOtherChange(key, kind) }
-    if isBuffered {
-      try session.buffer?.note(key, kind, added: RecordState(fields: cells.sorted { $0.field < $1.field }))
-    }
-    if kind.isKnown { try writer.touches?.note(key, kind) }
-    try view.watch.note(key, kind)
-    for dot in dots { log.note(dot, kind: kind.number, key, isNew: false) }
-    standing.fingerprint += edit.difference
-    view.markTouched(owners)
-    try flushIfFull()
-  }
-
-  /// Says that a record that was seen has got its first delete, which has seen all of it and changes nothing for any
-  /// other record. `difference` is added to the fingerprint.
-  func deleted(_ key: RecordKey, _ kind: RecordKind, _ delete: Delete, _ difference: Fingerprint) throws {
-    if isBuffered { try session.buffer?.note(key, kind, added: RecordState(delete: delete)) }
-    session.noteOtherChange(key, kind)
-    log.note(delete.stamp.dot, kind: kind.number, key, isNew: false)
-    try writer.touches?.note(key, kind)
-    try view.watch.note(key, kind)
-    standing.fingerprint += difference
-    view.changeVisibility()
-    try flushIfFull()
-  }
-
   /// Whether triggers of the app's may run when the store writes rows. Looked up once.
   func mayRunTriggers() throws -> Bool {
     if let runsTriggers { return runsTriggers }
@@ -254,7 +203,7 @@ final class WriteTransaction {
   /// Moves the newest entries of the change log into their table.
   func flushEntries() throws { try session.log.flushEntries(to: &logged) }
 
-  private func flushIfFull() throws {
+  func flushIfFull() throws {
     if log.isFull { try log.flush(session.log, to: &logged) }
   }
 

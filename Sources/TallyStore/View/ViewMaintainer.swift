@@ -84,10 +84,10 @@ final class ViewMaintainer {
     dirty.climb(from: owners(kind, old, new))
   }
 
-  /// Marks the owners of a record that was touched and is otherwise as it was.
-  func markTouched(_ owners: [AnyRecordName]) {
+  /// Marks the owners of a record that has changed, by what that can do to them.
+  func mark(owners: [AnyRecordName], _ reach: DirtySet.Reach) {
     visibility = nil
-    if !owners.isEmpty { dirty.climb(from: owners, .revivesOnly) }
+    if !owners.isEmpty { dirty.climb(from: owners, reach) }
   }
 
   func owners(_ kind: RecordKind, _ states: RecordState?...) -> Set<AnyRecordName> {
@@ -106,12 +106,13 @@ final class ViewMaintainer {
   }
 
   private static func reach(_ kind: RecordKind, from old: RecordState, to new: RecordState) -> DirtySet.Reach {
-    guard old.deletes == new.deletes, old.seed == new.seed, kind.forwardField == nil else { return .anything }
+    guard kind.forwardField == nil else { return .anything }
     let hasSameOwners = kind.ownerColumns.allSatisfy { column in
       old.cell(column.field, followsNewest: kind.followsNewest)
         == new.cell(column.field, followsNewest: kind.followsNewest)
     }
-    return hasSameOwners ? .revivesOnly : .anything
+    guard hasSameOwners else { return .anything }
+    return old.deletes == new.deletes && old.seed == new.seed ? .revivesOnly : .sameEdges
   }
 
   /// Marks what a changed link can mean for its source: a tag is an edit of the record that has the relationship.
@@ -170,9 +171,8 @@ final class ViewMaintainer {
 
   /// Marks the rows that refer to a record that has disappeared.
   func markReferrers(of name: AnyRecordName) throws {
-    for (number, column) in catalog.referrers[name.type] ?? [] {
-      guard let kind = catalog.records[number] else { continue }
-      let query = try connection.statement(text: "SELECT id FROM main.\"\(kind.type)\" WHERE \"\(column.name)\" = ?")
+    for referrer in catalog.referrers[name.type] ?? [] {
+      let query = try connection.statement(referrer.rows)
       query.bind(1, name.text)
       while try query.step() {
         if let referrer = try? AnyRecordName(query.text(0) ?? "") { dirty.insert(referrer) }
@@ -215,6 +215,11 @@ final class ViewMaintainer {
     while let (name, reach) = dirty.popClimb() {
       // Of an owner that is seen nothing changes because it is touched once more, nor of what is above it.
       if reach == .revivesOnly, try reader.hasRow(name) { continue }
+      // One that was never deleted is there whatever is below it. What is above it may not be.
+      if reach == .sameEdges, let owners = try Ownership(reader: reader).owners(ofUndeleted: name) {
+        dirty.climb(from: owners, reach)
+        continue
+      }
       dirty.insert(name)
       guard let facts = try SnapshotFacts(reader).facts(of: name) else { continue }
       dirty.climb(from: facts.owners.map(\.target) + (facts.forward.map { [$0] } ?? []), reach)

@@ -38,7 +38,7 @@ extension StateWriter {
   }
 
   /// Lists what waits for `new` and no longer for the rest of `old`. Which of `old` a stub was listed for is not known.
-  private func replaceWaits(
+  func replaceWaits(
     _ old: Set<AnyRecordName>, with new: Set<AnyRecordName>, _ kind: KindNumber, _ key: String, isStub: Bool = false
   ) throws {
     guard old != new || isStub else { return }

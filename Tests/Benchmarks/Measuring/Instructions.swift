@@ -10,8 +10,8 @@ import Tally
 enum Instructions {
   static let workloads = [
     "rows", "insert", "update", "first", "commit", "change", "delta", "again", "apply", "delete", "empty", "open",
-    "seed", "both", "edits", "deletes", "exchange", "refused", "close", "owned-rows", "owned", "owned-delete",
-    "nested-rows", "nested", "nested-delete", "owned-single",
+    "seed", "both", "edits", "deletes", "exchange", "refused", "close", "owned-rows", "owned", "owned-delete", "moved",
+    "nested-rows", "nested", "nested-delete", "owned-single", "used-insert", "used-first", "used-delete", "used-apply",
   ]
 
   static func run(_ workload: String, onStore isStore: Bool, records: Int, in folder: URL) throws {
@@ -20,7 +20,9 @@ enum Instructions {
     // Every run fills the same, so that only the workload differs.
     let pair = try round.emptyPair()
     let side: any Side = isStore ? pair.store : pair.plain
-    switch workload {
+    let isUsed = workload.hasPrefix("used-")
+    if isUsed, isStore { try use(pair.store) }
+    switch isUsed ? String(workload.dropFirst(5)) : workload {
     // What all of them need, and the script subtracts.
     case "rows": break
     case "insert": try side.insertThroughC(round.rows.items)
@@ -52,7 +54,9 @@ enum Instructions {
     case "apply":
       guard isStore else { return try side.insertAtOnceThroughC([], round.rows.items) }
       try side.insertThroughC(round.rows.items)
-      try round.emptyStore().apply(try pair.store.delta())
+      let other = try round.emptyStore()
+      if isUsed { try use(other) }
+      try other.apply(try pair.store.delta())
     // What those after it need: two replicas with all rows.
     case "both", "edits", "deletes", "exchange":
       let replicas = try replicas(round, pair, onStore: isStore)
@@ -66,7 +70,7 @@ enum Instructions {
       try side.insertThroughC(round.rows.items)
       if isStore { try refuse(pair.store) }
       try edit(side, round.rows.items[...], to: -1)
-    case "owned-rows", "owned", "owned-delete": try own(.owned, workload, round, pair, onStore: isStore)
+    case "owned-rows", "owned", "owned-delete", "moved": try own(.owned, workload, round, pair, onStore: isStore)
     case "owned-single":
       // For the files of one delete, Scripts/walk.py: each in a transaction of its own.
       let store = try Store(path: round.newPath(), schema: OwnedRows.schema)
@@ -162,7 +166,22 @@ enum Instructions {
     try store.write { db in try db.execute(sql: "UPDATE Owner SET name = 'refused' WHERE rowid = 1") }
   }
 
-  /// Edits or deletes each record of a type that is owned.
+  /// Makes a file one that has been in use: an item was deleted, and an owner that another item still refers to.
+  private static func use(_ store: Store) throws {
+    let (owner, items) = (RecordName<Owner>(), [RecordName<Item>(), RecordName<Item>()])
+    try store.write { db in
+      try db.execute(sql: "INSERT INTO Owner(id, name) VALUES(?, 'gone')", arguments: ["\(owner)"])
+      for item in items {
+        try db.execute(sql: "INSERT INTO Item(id, owner) VALUES(?, ?)", arguments: ["\(item)", "\(owner)"])
+      }
+    }
+    try store.write { db in
+      try db.execute(sql: "DELETE FROM Item WHERE id = ?", arguments: ["\(items[0])"])
+      try db.execute(sql: "DELETE FROM Owner WHERE id = ?", arguments: ["\(owner)"])
+    }
+  }
+
+  /// Edits, deletes or gives another owner to each record of a type that is owned.
   private static func own(
     _ rows: OwnedRows, _ workload: String, _ round: Round, _ pair: Pair, onStore isStore: Bool
   ) throws {
@@ -171,6 +190,11 @@ enum Instructions {
     let (items, table) = (try rows.insert(round.rows, into: side), rows.table(side))
     if workload == "\(rows)" { try edit(side, items[...], of: table, to: -1) }
     if workload == "\(rows)-delete" { try side.delete(items[...], from: table) }
+    if workload == "moved" {
+      try side.run("UPDATE \(table) SET owner = ? WHERE id = ?", items.count) {
+        [items[($0 + 1) % items.count].owner, items[$0].id]
+      }
+    }
   }
 
   /// Opens the file, writes once or not at all, closes it.
