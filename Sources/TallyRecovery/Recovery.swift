@@ -241,8 +241,10 @@ private final class Salvage {
         check { () throws(StoreError) in try catalog.check(stored, name, kind) }
         if !state.isEmpty { try record(name, kind, state) }
       }
-      try readHidden(kind.number, reading) { key, body in
-        try take(try AnyRecordName(key), try reader.hiddenRecord(0, body))
+      try reading.readRows("tally_hidden", "SELECT n, kind, key, body FROM tally_hidden") { query in
+        guard query.number(1) == kind.number else { return }
+        let stored = try query.withBlob(3) { try reader.hiddenRecord(0, $0) }
+        try take(try AnyRecordName(query.text(2) ?? ""), stored)
       }
       guard hasStubs else { continue }
       try reading.readKeyed("tally_stub", "SELECT key, body FROM tally_stub WHERE kind = \(kind.number)") { query in
@@ -297,15 +299,6 @@ private final class Salvage {
     return state
   }
 
-  private func readHidden(
-    _ kind: KindNumber, _ reading: TolerantReading, _ body: (String, UnsafeRawBufferPointer) throws -> Void
-  ) throws {
-    try reading.readRows("tally_hidden", "SELECT n, kind, key, body FROM tally_hidden") { query in
-      guard query.number(1, as: KindNumber.self) == kind else { return }
-      try query.withBlob(3) { try body(query.text(2) ?? "", $0) }
-    }
-  }
-
   /// Reports what does not match its checksum; it is taken as it was found. Where numbers were guessed, checksums say
   /// nothing.
   private func check(_ body: () throws(StoreError) -> Void) {
@@ -352,6 +345,11 @@ private final class Salvage {
     func look(_ kind: KindNumber, _ key: String) {
       if !seen.contains(Self.address(kind, key)) { lost.insert(printable(key.replacing("\n", with: " with "))) }
     }
+    func look(_ items: [UInt8]) throws {
+      try ChangeLog.decode(items, catalog) { kind, name, target in
+        look(kind, target.map { LinkKey(source: name, target: $0).text } ?? name.text)
+      }
+    }
     for kind in catalog.orderedKinds {
       reading.read(kind.type, "SELECT id FROM main.\"\(kind.type)\" ORDER BY id", hasRowID: false) {
         look(kind.number, $0.text(0) ?? "")
@@ -359,16 +357,10 @@ private final class Salvage {
     }
     reading.read("tally_log", "SELECT \(LogRow.columns) FROM tally_log", hasRowID: true) { query in
       for entry in try LogRow(query).entries() {
-        try ChangeLog.decode(entry.items, catalog) { kind, name, target in
-          look(kind, target.map { LinkKey(source: name, target: $0).text } ?? name.text)
-        }
+        try look(entry.items)
       }
     }
-    for entry in tail.entries {
-      try? ChangeLog.decode(entry.items, catalog) { kind, name, target in
-        look(kind, target.map { LinkKey(source: name, target: $0).text } ?? name.text)
-      }
-    }
+    for entry in tail.entries { try? look(entry.items) }
     for line in lost.sorted() { lose("\(line): nothing of it can be read") }
     seen = HashList()
   }

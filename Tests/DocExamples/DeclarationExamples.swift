@@ -346,35 +346,10 @@ print("\(report.reclaimed) bytes given back")
 _ = report
 }
 
-// Sources/TallyStore/Damage/StoreDoubt.swift
-private func Sources_TallyStore_Damage_StoreDoubt_swift_1() throws {
-if let doubt = try store.doubt() { print(doubt.level, doubt.reason) }
-}
-
-// Sources/TallyStore/Lives/Store+Compact.swift
-private func Sources_TallyStore_Lives_Store_Compact_swift_1() throws {
-let report = try store.compact()
-print("\(report.emptied) records emptied, \(report.waiting) can still be restored")
-_ = report
-}
-
-// Sources/TallyStore/Lives/Store+Compact.swift
-private func Sources_TallyStore_Lives_Store_Compact_swift_2() throws {
-try store.write { db in _ = try Game.deleteOne(db, id: chess) }
-try store.purge(chess.name)
-}
-
-// Sources/TallyStore/Lives/Store+RecentlyDeleted.swift
-private func Sources_TallyStore_Lives_Store_RecentlyDeleted_swift_1() throws {
-for item in try store.recentlyDeleted(Game.self) {
-  print(item.values["name"] ?? .null, item.restorableUntil ?? "not synced yet")
-}
-}
-
-// Sources/TallyStore/Lives/Store+RecentlyDeleted.swift
-private func Sources_TallyStore_Lives_Store_RecentlyDeleted_swift_2() throws {
-let bin = store.values { db in try store.recentlyDeleted(db, Game.self) }
-_ = bin
+// Sources/TallyStore/Join/ConflictRow.swift
+private func Sources_TallyStore_Join_ConflictRow_swift_1() throws {
+let count = ValueObservation.tracking { db in try ConflictRow.fetchCount(db) }
+_ = count
 }
 
 // Sources/TallyStore/Seeds/SeededRecord.swift
@@ -399,16 +374,4 @@ _ = defaults
 private func Sources_TallyStore_Seeds_SeededRecord_swift_4() throws {
 let own = try store.read { db in try SpeechType.belongingToUser().fetchCount(db) }
 _ = own
-}
-
-// Sources/TallyStore/Seeds/Store+Seed.swift
-private func Sources_TallyStore_Seeds_Store_Seed_swift_1() throws {
-let toast = SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 120])
-try store.seed(SeedSet("speeches", version: 1, records: [toast]))
-_ = toast
-}
-
-// Sources/TallyStore/Seeds/Store+Seed.swift
-private func Sources_TallyStore_Seeds_Store_Seed_swift_2() throws {
-for set in try store.seedSets() { print(set.name, set.versions.map(\.version), set.applied ?? 0) }
 }

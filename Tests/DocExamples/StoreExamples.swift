@@ -113,11 +113,6 @@ private func Sources_TallyStore_Store_Store_Async_swift_2() async throws {
 try await store.restore(chess.name)
 }
 
-// Sources/TallyStore/Store/Store+Async.swift
-private func Sources_TallyStore_Store_Store_Async_swift_3() async throws {
-try await store.restore(chess)
-}
-
 // Sources/TallyStore/Store/Store+Changes.swift
 private func Sources_TallyStore_Store_Store_Changes_swift_1() async throws {
 for await _ in store.changes() { print(try store.vector) }
@@ -129,6 +124,19 @@ private func Sources_TallyStore_Store_Store_Changes_swift_2() throws {
 try store.captureChanges()
 }
 
+// Sources/TallyStore/Store/Store+Compaction.swift
+private func Sources_TallyStore_Store_Store_Compaction_swift_1() throws {
+let report = try store.compact()
+print("\(report.emptied) records emptied, \(report.waiting) can still be restored")
+_ = report
+}
+
+// Sources/TallyStore/Store/Store+Compaction.swift
+private func Sources_TallyStore_Store_Store_Compaction_swift_2() throws {
+try store.write { db in _ = try Game.deleteOne(db, id: chess) }
+try store.purge(chess.name)
+}
+
 // Sources/TallyStore/Store/Store+Conflicts.swift
 private func Sources_TallyStore_Store_Store_Conflicts_swift_1() throws {
 for conflict in try store.conflicts() where conflict.kind == .overwritten {
@@ -138,30 +146,62 @@ for conflict in try store.conflicts() where conflict.kind == .overwritten {
 
 // Sources/TallyStore/Store/Store+Conflicts.swift
 private func Sources_TallyStore_Store_Store_Conflicts_swift_2() throws {
-if let conflict = try store.conflicts(limit: 1).first { try store.restore(conflict) }
+let conflicts = store.values { db in try store.conflicts(db) }
+_ = conflicts
 }
 
 // Sources/TallyStore/Store/Store+Conflicts.swift
 private func Sources_TallyStore_Store_Store_Conflicts_swift_3() throws {
+if let conflict = try store.conflicts(limit: 1).first { try store.restore(conflict) }
+}
+
+// Sources/TallyStore/Store/Store+Conflicts.swift
+private func Sources_TallyStore_Store_Store_Conflicts_swift_4() throws {
+try store.write { db in for conflict in try store.conflicts(db) { try store.restore(db, conflict) } }
+}
+
+// Sources/TallyStore/Store/Store+Conflicts.swift
+private func Sources_TallyStore_Store_Store_Conflicts_swift_5() throws {
 for conflict in try store.conflicts() {
   if let draft = conflict.merged() { try store.resolve(conflict, with: .text(draft)) }
 }
 }
 
 // Sources/TallyStore/Store/Store+Conflicts.swift
-private func Sources_TallyStore_Store_Store_Conflicts_swift_4() throws {
+private func Sources_TallyStore_Store_Store_Conflicts_swift_6() throws {
+try store.write { db in
+  for conflict in try store.conflicts(db) {
+    if let draft = conflict.merged() { try store.resolve(db, conflict, with: .text(draft)) }
+  }
+}
+}
+
+// Sources/TallyStore/Store/Store+Conflicts.swift
+private func Sources_TallyStore_Store_Store_Conflicts_swift_7() throws {
 for conflict in try store.conflicts() { try store.dismiss(conflict) }
 }
 
 // Sources/TallyStore/Store/Store+Conflicts.swift
-private func Sources_TallyStore_Store_Store_Conflicts_swift_5() throws {
+private func Sources_TallyStore_Store_Store_Conflicts_swift_8() throws {
 try store.dismiss(store.conflicts())
 }
 
 // Sources/TallyStore/Store/Store+Conflicts.swift
-private func Sources_TallyStore_Store_Store_Conflicts_swift_6() throws {
-let count = ValueObservation.tracking { db in try ConflictRow.fetchCount(db) }
-_ = count
+private func Sources_TallyStore_Store_Store_Conflicts_swift_9() throws {
+try store.write { db in try store.dismiss(db, store.conflicts(db)) }
+}
+
+// Sources/TallyStore/Store/Store+Deleted.swift
+private func Sources_TallyStore_Store_Store_Deleted_swift_1() throws {
+for item in try store.recentlyDeleted(Game.self) {
+  print(item.values["name"] ?? .null, item.restorableUntil ?? "not synced yet")
+}
+}
+
+// Sources/TallyStore/Store/Store+Deleted.swift
+private func Sources_TallyStore_Store_Store_Deleted_swift_2() throws {
+let bin = store.values { db in try store.recentlyDeleted(db, Game.self) }
+_ = bin
 }
 
 // Sources/TallyStore/Store/Store+Delta.swift
@@ -187,6 +227,11 @@ _ = result
 private func Sources_TallyStore_Store_Store_Delta_swift_4() throws {
 let types = try store.schema.entities.map(\.type)
 _ = types
+}
+
+// Sources/TallyStore/Store/Store+Doubt.swift
+private func Sources_TallyStore_Store_Store_Doubt_swift_1() throws {
+if let doubt = try store.doubt() { print(doubt.level, doubt.reason) }
 }
 
 // Sources/TallyStore/Store/Store+Events.swift
@@ -229,47 +274,24 @@ private func Sources_TallyStore_Store_Store_Restore_swift_2() throws {
 try store.restore(chess)
 }
 
-// Sources/TallyStore/Store/Store+Shared.swift
-private func Sources_TallyStore_Store_Store_Shared_swift_1() throws {
+// Sources/TallyStore/Store/Store+Restore.swift
+private func Sources_TallyStore_Store_Store_Restore_swift_3() throws {
 try store.write { db in
-  try store.restore(db, chess)
+  try store.restore(db, chess.name)
   try db.execute(sql: "UPDATE Game SET name = 'Chess again' WHERE id = ?", arguments: [chess])
 }
 }
 
-// Sources/TallyStore/Store/Store+Shared.swift
-private func Sources_TallyStore_Store_Store_Shared_swift_2() throws {
-try store.write { db in try store.restore(db, chess.name) }
+// Sources/TallyStore/Store/Store+Seed.swift
+private func Sources_TallyStore_Store_Store_Seed_swift_1() throws {
+let toast = SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 120])
+try store.seed(SeedSet("speeches", version: 1, records: [toast]))
+_ = toast
 }
 
-// Sources/TallyStore/Store/Store+Shared.swift
-private func Sources_TallyStore_Store_Store_Shared_swift_3() throws {
-try store.write { db in try store.restore(db, chess) }
-}
-
-// Sources/TallyStore/Store/Store+Shared.swift
-private func Sources_TallyStore_Store_Store_Shared_swift_4() throws {
-try store.write { db in
-  for conflict in try store.conflicts(db) {
-    if let draft = conflict.merged() { try store.resolve(db, conflict, with: .text(draft)) }
-  }
-}
-}
-
-// Sources/TallyStore/Store/Store+Shared.swift
-private func Sources_TallyStore_Store_Store_Shared_swift_5() throws {
-try store.write { db in for conflict in try store.conflicts(db) { try store.restore(db, conflict) } }
-}
-
-// Sources/TallyStore/Store/Store+Shared.swift
-private func Sources_TallyStore_Store_Store_Shared_swift_6() throws {
-try store.write { db in try store.dismiss(db, store.conflicts(db)) }
-}
-
-// Sources/TallyStore/Store/Store+Shared.swift
-private func Sources_TallyStore_Store_Store_Shared_swift_7() throws {
-let conflicts = store.values { db in try store.conflicts(db) }
-_ = conflicts
+// Sources/TallyStore/Store/Store+Seed.swift
+private func Sources_TallyStore_Store_Store_Seed_swift_2() throws {
+for set in try store.seedSets() { print(set.name, set.versions.map(\.version), set.applied ?? 0) }
 }
 
 // Sources/TallyStore/Store/Store+Status.swift

@@ -185,7 +185,7 @@ class Replica:
     # Seeds
 
     def adopt(self, duplicates, seed_of, d, now):
-        """What adoption writes, all of rank 1: see Store+Adopt.swift."""
+        """What adoption writes, all of rank 1: see SeedAdoption+Finding.swift."""
         look = self.state.look()
         shown, members = look.shown(), look.members()
         late = self.late_members(look)

@@ -148,6 +148,10 @@ import Testing
       #expect(conflicts.first?.kind == .deleted && conflicts.first?.winnerValue == .null)
     }
     let conflict = try #require(try deleter.conflicts().first)
+    // A value that is refused brings nothing back.
+    #expect(throws: StoreError.self) { try deleter.resolve(conflict, with: .integer(7)) }
+    #expect(try deleter.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM Tag") } == 0)
+    #expect(try deleter.conflicts() == [conflict])
     #expect(try deleter.restore(conflict) != nil)
     try deleter.sync(with: editor)
     for store in stores {

@@ -255,11 +255,15 @@ import Testing
     try Self.isSound(store)
   }
 
+  private static func giveBack(_ store: Store, atMost most: Int) throws -> Int {
+    try store.replicate { try FilePages.giveBack($0.connection, atMost: most, $0.environment.now).given }.value
+  }
+
   /// A slice holds the lock for a while and not longer, and ends at the next look at the clock.
   @Test func aSliceIsShort() throws {
     let store = try filled()
     try Self.delete(store)
-    let slice = try store.replicate { try $0.vacuumSlice(atMost: .max).given }.value
+    let slice = try Self.giveBack(store, atMost: .max)
     #expect(slice > 0 && slice <= 515)
     var options = StoreOptions()
     let seconds = Mutex(1_800_000_000.0)
@@ -271,7 +275,7 @@ import Testing
     }
     let slow = try filled("slow", options: options)
     try Self.delete(slow)
-    let one = try slow.replicate { try $0.vacuumSlice(atMost: .max).given }.value
+    let one = try Self.giveBack(slow, atMost: .max)
     #expect(one > 0 && one <= 17)
   }
 
@@ -283,7 +287,7 @@ import Testing
     try Self.delete(store)
     let summary = try store.summary()
     for round in 0..<(Effort.isLong ? 4 : 1) {
-      #expect(try store.replicate { try $0.vacuumSlice(atMost: 200).given }.value > 0)
+      #expect(try Self.giveBack(store, atMost: 200) > 0)
       let log = try Data(contentsOf: URL(fileURLWithPath: scratch.path("notes-wal")))
       for part in [log.count, log.count - 1, log.count * 3 / 4, log.count / 3] {
         let name = "killed \(round) \(part)"

@@ -5,6 +5,38 @@ import TallyCRDT
 struct AppObjects {
   typealias UniqueIndex = Catalog.UniqueIndex
 
+  /// What a table has that a store must go by.
+  struct Traits: OptionSet {
+    var rawValue: UInt8
+
+    /// A unique index that is partial, on an expression or with an app-defined collation. No trigger can tell which rows
+    /// conflict in it.
+    static let opaqueUniqueIndex = Traits(rawValue: 1)
+    /// An index on an expression, in whose rows SQLite lets no column be opened for writing.
+    static let expressionIndex = Traits(rawValue: 2)
+    /// A column that is computed on reading: in its rows, places of columns differ between versions of SQLite, some of
+    /// which open another column for writing than the one that is named.
+    static let virtualColumn = Traits(rawValue: 4)
+    /// A constraint that says what SQLite does about a conflict, as `UNIQUE ON CONFLICT REPLACE`.
+    static let conflictClause = Traits(rawValue: 8)
+    /// A foreign key that is checked with each statement: a rebuild has dropped DEFERRABLE.
+    static let immediateKey = Traits(rawValue: 16)
+  }
+
+  struct Table {
+    var traits: Traits = []
+    /// The names of the columns, as stored.
+    var columns: [String] = []
+    /// The unique indexes on columns that are about every row, and those that are not.
+    var wholeIndexes: [UniqueIndex] = []
+    var partialIndexes: [UniqueIndex] = []
+    /// The columns that SQLite holds to the identifiers of another table, with the other's name.
+    var checkedColumns: [String: String] = [:]
+    /// For columns that may not be null the SQL of their default. Only the triggers need it, so it is not among what is
+    /// kept of a look at the schema.
+    var defaults: [String: String] = [:]
+  }
+
   /// Whether every connection has the collations of an index: SQLite's own, none of the app's.
   static func hasBuiltInCollations(_ index: UniqueIndex) -> Bool {
     index.allSatisfy { ["BINARY", "NOCASE", "RTRIM"].contains($0.collation.uppercased()) }
@@ -13,29 +45,13 @@ struct AppObjects {
   /// Whether triggers that are not the store's are in the file, or in one that is attached. TEMP triggers always fire
   /// and do not count.
   var hasTriggers = false
-  /// By table.
-  var uniqueIndexes: [String: [UniqueIndex]] = [:]
-  /// Those of them that are about every row of the table.
-  var wholeUniqueIndexes: [String: [UniqueIndex]] = [:]
-  /// Tables with a unique index that is partial, on an expression or with an app-defined collation. No trigger can tell
-  /// which rows conflict in it.
-  var tablesWithOpaqueUniqueIndexes = Set<String>()
-  /// Tables with an index on an expression, in whose rows SQLite lets no column be opened for writing.
-  var tablesWithExpressionIndexes = Set<String>()
-  /// Tables with a column that is computed on reading: in their rows, places of columns differ between versions of
-  /// SQLite, some of which open another column for writing than the one that is named.
-  var tablesWithVirtualColumns = Set<String>()
-  /// Tables with a constraint that says what SQLite does about a conflict, as `UNIQUE ON CONFLICT REPLACE`.
-  var tablesWithConflictClauses = Set<String>()
-  /// Tables with a foreign key that is checked with each statement: a rebuild has dropped DEFERRABLE.
-  var tablesWithImmediateKeys = Set<String>()
-  /// The columns of each table that SQLite holds to the identifiers of another, with the other's name.
-  var checkedColumns: [String: [String: String]] = [:]
-  /// For columns of each table that may not be null the SQL of their default. Only the triggers need it, so it is not
-  /// among what is kept of a look at the schema.
-  var defaults: [String: [String: String]] = [:]
-  /// The names of each table's columns, as stored.
-  var columns: [String: [String]] = [:]
+  /// The tables of entities and relationships, by name.
+  var tables: [String: Table] = [:]
+
+  /// The names of the tables that have one of these.
+  func tables(with traits: Traits) -> Set<String> {
+    Set(tables.lazy.filter { !$0.value.traits.isDisjoint(with: traits) }.map(\.key))
+  }
 
   init() {}
 
@@ -47,7 +63,6 @@ struct AppObjects {
           SELECT 1 FROM main.sqlite_master WHERE type = 'trigger' AND name NOT GLOB 'tally_*' LIMIT 1
           """) != nil
     try noteAttached(connection)
-    let tables = catalog.orderedKinds.map(\.type) + catalog.knownLinks.map(\.table)
     // Hardly any has such a clause, and taking its words apart costs much.
     let sql = try SQLStatement(
       connection,
@@ -55,11 +70,13 @@ struct AppObjects {
       SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE
       AND instr(lower(sql), 'conflict')
       """)
-    for table in tables {
-      try readColumns(table, connection)
-      try readConflictClauses(table, sql)
-      try readIndexes(table, connection)
-      try readKeys(table, connection)
+    for name in catalog.ownTables {
+      var table = Table()
+      try table.readColumns(name, connection)
+      try table.readConflictClauses(name, sql)
+      try table.readIndexes(name, connection)
+      try table.readKeys(name, connection)
+      tables[name] = table
     }
   }
 
@@ -67,31 +84,33 @@ struct AppObjects {
   mutating func noteAttached(_ connection: Connection) throws {
     if try connection.hasAttachedFiles() { hasTriggers = true }
   }
+}
 
-  private mutating func readColumns(_ table: String, _ connection: Connection) throws {
+extension AppObjects.Table {
+  fileprivate mutating func readColumns(_ table: String, _ connection: Connection) throws {
     // cid, name, type, notnull, dflt_value, pk, hidden
     let query = try SQLStatement(connection, pragma: "table_xinfo", of: table)
     while try query.step() {
       let name = query.text(1) ?? ""
-      columns[table, default: []].append(name)
+      columns.append(name)
       if query.int(3) == 1, !query.isNull(4), let value = query.text(4) {
-        defaults[table, default: [:]][name] = "(\(value))"
+        defaults[name] = "(\(value))"
       }
-      if query.int(6) == 2 { tablesWithVirtualColumns.insert(table) }
+      if query.int(6) == 2 { traits.insert(.virtualColumn) }
     }
   }
 
-  private mutating func readConflictClauses(_ table: String, _ query: SQLStatement) throws {
+  fileprivate mutating func readConflictClauses(_ table: String, _ query: SQLStatement) throws {
     query.bind(1, table)
     defer { query.reset() }
     guard try query.step(), let sql = query.text(0) else { return }
     let words = sql.lowercased().split { !$0.isLetter }
     if zip(words, words.dropFirst()).contains(where: { $0 == "on" && $1 == "conflict" }) {
-      tablesWithConflictClauses.insert(table)
+      traits.insert(.conflictClause)
     }
   }
 
-  private mutating func readIndexes(_ table: String, _ connection: Connection) throws {
+  fileprivate mutating func readIndexes(_ table: String, _ connection: Connection) throws {
     // seq, name, unique, origin, partial
     let list = try SQLStatement(connection, pragma: "index_list", of: table)
     var indexes: [(name: String, isUnique: Bool, isPartial: Bool)] = []
@@ -101,25 +120,22 @@ struct AppObjects {
     }
     for index in indexes.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }) {
       let columns = try columns(ofIndex: index.name, connection)
-      if columns == nil { tablesWithExpressionIndexes.insert(table) }
+      if columns == nil { traits.insert(.expressionIndex) }
       guard index.isUnique else { continue }
-      if index.isPartial || columns.map(Self.hasBuiltInCollations) != true {
-        tablesWithOpaqueUniqueIndexes.insert(table)
-      }
+      if index.isPartial || columns.map(AppObjects.hasBuiltInCollations) != true { traits.insert(.opaqueUniqueIndex) }
       guard let columns else { continue }
-      uniqueIndexes[table, default: []].append(columns)
-      if !index.isPartial { wholeUniqueIndexes[table, default: []].append(columns) }
+      if index.isPartial { partialIndexes.append(columns) } else { wholeIndexes.append(columns) }
     }
   }
 
-  private mutating func readKeys(_ table: String, _ connection: Connection) throws {
+  fileprivate mutating func readKeys(_ table: String, _ connection: Connection) throws {
     // id, seq, table, from, to, on_update, on_delete, match
     let list = try SQLStatement(connection, pragma: "foreign_key_list", of: table)
     var keys = Set<Int>()
     while try list.step() {
       keys.insert(list.int(0))
       guard list.isNull(4) || list.text(4)?.lowercased() == "id" else { continue }
-      checkedColumns[table, default: [:]][list.text(3) ?? ""] = list.text(2) ?? ""
+      checkedColumns[list.text(3) ?? ""] = list.text(2) ?? ""
     }
     guard !keys.isEmpty else { return }
     // No pragma says when a key is checked.
@@ -130,7 +146,7 @@ struct AppObjects {
     guard try query.step(), let sql = query.text(0) else { return }
     // The words may stand in a comment.
     if Self.deferredKeys(in: sql) < keys.count || sql.contains("--") || sql.contains("/*") {
-      tablesWithImmediateKeys.insert(table)
+      traits.insert(.immediateKey)
     }
   }
 
@@ -142,10 +158,10 @@ struct AppObjects {
   }
 
   /// - Returns: nil for an index on an expression, or on what the store writes in place.
-  private func columns(ofIndex name: String, _ connection: Connection) throws -> UniqueIndex? {
+  private func columns(ofIndex name: String, _ connection: Connection) throws -> AppObjects.UniqueIndex? {
     // seqno, cid, name, desc, coll, key
     let query = try SQLStatement(connection, pragma: "index_xinfo", of: name)
-    var index: UniqueIndex = []
+    var index: AppObjects.UniqueIndex = []
     while try query.step() {
       guard query.int(5) == 1 else { continue }
       guard query.int(1) != -2, query.text(2) != "tally_clock", let collation = query.text(4) else { return nil }

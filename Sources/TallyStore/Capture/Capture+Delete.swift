@@ -24,7 +24,6 @@ extension Capture {
     let numbers = transaction.session.numbers
     let body = try state.encoded(deleted: shared, kind, numbers.number(of:), before.forEachValue)
     try text.withUTF8 { try transaction.writer.putDeleted(body, kind, $0) }
-    transaction.writer.count(kind.number, -1)
     if let extra = before.clock.extra { progress.orphans.append(extra.number) }
     try transaction.deleted(key, kind, shared.delete, difference, owners: owners)
     return true

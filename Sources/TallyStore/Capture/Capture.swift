@@ -106,7 +106,6 @@ struct Capture {
     if write.isLost, after != nil, let before = write.before {
       // The state of the deleted row is lost; the row that is there now begins a new life.
       if let extra = before.clock.extra { progress.orphans.append(extra.number) }
-      writer.count(kind.number, -1)
       write.before = nil
       transaction.loseSum()
     }
@@ -352,7 +351,6 @@ struct Capture {
   }
 
   private func captureDelete(_ name: AnyRecordName, _ kind: RecordKind, _ before: PendingWrite.Image) throws {
-    writer.count(kind.number, -1)
     // The row was deleted unnoticed: its table was dropped, or REPLACE removed it.
     guard before.written.count == kind.columns.count else {
       if let extra = before.clock.extra { progress.orphans.append(extra.number) }
@@ -417,7 +415,6 @@ struct Capture {
       element.remove(stamp)
       difference = catalog.fingerprint(key, kind, from: old, to: element)
       if let extra = before.clock.extra { progress.orphans.append(extra.number) }
-      writer.count(kind.number, -1)
       try writer.put(
         key, kind, element, previous: StoredLink(element: old, place: .nowhere, sum: previous.sum), isShown: false,
         difference: difference)

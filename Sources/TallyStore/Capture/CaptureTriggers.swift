@@ -48,24 +48,17 @@ struct CaptureTriggers {
     tables = catalog.ownTables
   }
 
-  /// The result of an installation.
-  enum Outcome: Equatable {
-    case asTheyShouldBe
-    /// Some had another form: from an older version, or for other indexes.
-    case madeAnew
-    /// Some were missing, so writes to these tables can have gone unnoticed.
-    case wereMissing(Set<String>)
-  }
-
   /// Makes the triggers again unless they are in the file as they should be.
-  func install() throws -> Outcome {
+  /// - Returns: the tables that lacked some, so that writes to them can have gone unnoticed, and those whose triggers
+  ///   were made for an index that they cannot follow.
+  func install() throws -> (unwatched: Set<String>, opaque: Set<String>) {
     var found: [String: String] = [:]
     let query = try SQLStatement(
       connection,
       "SELECT name, sql FROM main.sqlite_master WHERE type = 'trigger' AND name GLOB 'tally_*'")
     while try query.step() { found[query.text(0) ?? ""] = query.text(1) ?? "" }
     query.reset()
-    guard found != wanted.mapValues(\.sql) else { return .asTheyShouldBe }
+    guard found != wanted.mapValues(\.sql) else { return ([], []) }
     for name in found.keys.sorted() where found[name] != wanted[name]?.sql {
       try connection.execute("DROP TRIGGER main.\"\(name)\"")
     }
@@ -73,8 +66,9 @@ struct CaptureTriggers {
       try connection.execute(trigger.creation)
     }
     let unwatched = Set(wanted.values.filter { found[$0.name] == nil }.map(\.table))
+    let opaque = tables.filter { found["tally_\($0)_update"]?.contains(Self.isNewest) == true }
     // A new table has none yet, which is no loss.
-    return try unwatched.isEmpty || !hasRows() ? .madeAnew : .wereMissing(unwatched)
+    return (try unwatched.isEmpty || hasRows() ? unwatched : [], Set(opaque))
   }
 
   private func hasRows() throws -> Bool {
@@ -117,8 +111,9 @@ struct CaptureTriggers {
   /// Whether the newest note is of something other than an insert into or update of this table. Looks at one note only,
   /// so that a bulk update stays linear.
   private static func isFirst(_ kind: KindNumber) -> String {
-    "(SELECT kind = \(kind) AND op < 2 FROM tally_pending ORDER BY n DESC LIMIT 1) IS NOT 1"
+    "(SELECT kind = \(kind) AND op < 2 \(isNewest)) IS NOT 1"
   }
+  private static let isNewest = "FROM tally_pending ORDER BY n DESC LIMIT 1"
 
   /// Whether an UPDATE changes the clock. It is noted, so that the capture writes the right clock.
   private static let clockDiffers = "OLD.tally_clock IS NOT NEW.tally_clock"
@@ -137,7 +132,7 @@ struct CaptureTriggers {
   }
 
   /// SQL conditions from the app's unique indexes on columns. Rows that REPLACE removes through any other unique index
-  /// are looked for when writes are captured: see `RowCounts`.
+  /// are looked for when writes are captured: see `OpaqueTables`.
   private struct UniqueRows {
     /// For each index the condition that a row is equal to `NEW` in it.
     var conditions: [String]
@@ -148,12 +143,13 @@ struct CaptureTriggers {
 
     init(_ table: String, _ objects: AppObjects) {
       func quoted(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }
-      isOpaque = objects.tablesWithOpaqueUniqueIndexes.contains(table)
-      let indexes = (objects.wholeUniqueIndexes[table] ?? []).filter(AppObjects.hasBuiltInCollations)
+      let found = objects.tables[table] ?? AppObjects.Table()
+      isOpaque = found.traits.contains(.opaqueUniqueIndex)
+      let indexes = found.wholeIndexes.filter(AppObjects.hasBuiltInCollations)
       conditions = indexes.map { index in
         index.map { column, collation in
           // REPLACE puts its default into a column that may not be null, after the trigger.
-          let new = objects.defaults[table]?[column].map { "coalesce(NEW.\(quoted(column)), \($0))" }
+          let new = found.defaults[column].map { "coalesce(NEW.\(quoted(column)), \($0))" }
           return "\(quoted(column)) = \(new ?? "NEW.\(quoted(column))") COLLATE \(quoted(collation))"
         }
         .joined(separator: " AND ")

@@ -5,7 +5,7 @@ extension ChangeRecorder {
   static func layouts(_ catalog: Catalog, _ objects: AppObjects) -> [String: Layout] {
     var layouts: [String: Layout] = [:]
     for kind in catalog.orderedKinds {
-      let names = objects.columns[kind.type] ?? []
+      let names = objects.tables[kind.type]?.columns ?? []
       func place(_ column: String) -> Int32 { Int32(names.firstIndex(of: column) ?? 0) }
       layouts[kind.type] = Layout(
         kind: kind.number, count: leastCount(names, kind.columns.map(\.name) + ["id", "tally_clock"]),
@@ -15,7 +15,7 @@ extension ChangeRecorder {
         selfReferences: kind.columns.filter { $0.reference?.to == kind.type }.map { place($0.name) })
     }
     for link in catalog.knownLinks {
-      let names = objects.columns[link.table] ?? []
+      let names = objects.tables[link.table]?.columns ?? []
       func place(_ column: String) -> Int32 { Int32(names.firstIndex(of: column) ?? 0) }
       layouts[link.table] = Layout(
         kind: link.number, count: leastCount(names, ["source", "target", "tally_clock"]),

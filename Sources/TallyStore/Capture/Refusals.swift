@@ -95,12 +95,8 @@ final class Refusals {
     try forgetRefusal(address)
     var writer = ByteWriter()
     for field in fields.sorted() { writer.varint(UInt64(field.rawValue)) }
-    let insert = try connection.statement(
-      "INSERT INTO tally_pending(kind, op, key, clock) VALUES(?, 4, ?, ?)")
-    insert.bind(1, address.kind)
-    insert.bind(2, address.key)
-    insert.bind(3, writer.bytes)
-    try insert.run()
+    try connection.run(
+      "INSERT INTO tally_pending(kind, op, key, clock) VALUES(?, 4, ?, ?)", address.kind, address.key, writer.bytes)
     refused[address] = fields
     hasAny = true
   }
@@ -115,20 +111,13 @@ final class Refusals {
   /// Refuses a row whose name no Swift string can hold.
   func refuse(_ kind: KindNumber, unreadable name: [UInt8]) throws {
     environment.logger.warning("a row written by another connection cannot be replicated: its id is not UTF-8")
-    let insert = try connection.statement("INSERT INTO tally_pending(kind, op, key) VALUES(?, 4, CAST(? AS TEXT))")
-    insert.bind(1, kind)
-    insert.bind(2, name)
-    try insert.run()
+    try connection.run("INSERT INTO tally_pending(kind, op, key) VALUES(?, 4, CAST(? AS TEXT))", kind, name)
     hasAny = true
   }
 
   private func forgetRefusal(_ address: RowAddress) throws {
     guard refused.removeValue(forKey: address) != nil else { return }
-    let delete = try connection.statement(
-      "DELETE FROM tally_pending WHERE op = 4 AND kind = ? AND key = ?")
-    delete.bind(1, address.kind)
-    delete.bind(2, address.key)
-    try delete.run()
+    try connection.run("DELETE FROM tally_pending WHERE op = 4 AND kind = ? AND key = ?", address.kind, address.key)
   }
 
   /// Forgets all, for a file that has none.

@@ -9,12 +9,6 @@ import TallyWire
 struct TableOrder: Equatable {
   var names: [String] = []
 
-  /// As it is in the file.
-  init(_ connection: Connection) throws {
-    let query = try connection.statement("SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY rowid")
-    while try query.step() { names.append(query.text(0) ?? "") }
-  }
-
   /// Whether a table that was there has been dropped and made again since.
   func hasMadeAnew(_ table: String, since before: TableOrder) -> Bool {
     guard let old = before.names.firstIndex(of: table), let new = names.firstIndex(of: table) else { return false }
@@ -26,32 +20,20 @@ struct TableOrder: Equatable {
 // MARK: - The file
 
 extension TableOrder {
-  /// As a store has noted it under `tables` in `tally_meta`; nil if none has, or if it cannot be read.
-  static func kept(_ connection: Connection) throws -> TableOrder? {
-    guard let bytes = try connection.meta("tables", { $0.blob(0) }), bytes.count > 8 else { return nil }
-    return bytes.withUnsafeBytes { raw in
-      let content = UnsafeRawBufferPointer(rebasing: raw[..<(raw.count - 8)])
-      var sum = ByteReader(UnsafeRawBufferPointer(rebasing: raw[(raw.count - 8)...]))
-      guard let kept = try? sum.fixed(), kept == SipHash13.hash(content) else { return nil }
-      var reader = ByteReader(content)
-      return try? TableOrder(&reader)
-    }
+  /// As it is in the file.
+  init(_ connection: Connection) throws {
+    let query = try connection.statement("SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY rowid")
+    while try query.step() { names.append(query.text(0) ?? "") }
   }
 
-  private init(_ reader: inout ByteReader) throws(WireError) {
-    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "tables")) {
-      names.append(try reader.text(limit: reader.remaining, "a table's name"))
-    }
+  /// As a store has noted it under `tables` in `tally_meta`; nil if none has, or if it cannot be read.
+  static func kept(_ connection: Connection) throws -> TableOrder? {
+    guard let bytes = try connection.meta("tables", { $0.blob(0) }) else { return nil }
+    return SealedBytes.open(bytes) { reader throws(WireError) in TableOrder(names: try reader.texts()) }
   }
 
   func note(_ connection: Connection) throws {
-    var writer = ByteWriter()
-    writer.varint(names.count)
-    for name in names { writer.text(name) }
-    writer.fixed(writer.bytes.withUnsafeBytes(SipHash13.hash))
-    let insert = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('tables', ?)")
-    insert.bind(1, writer.bytes)
-    try insert.run()
+    try connection.run("INSERT OR REPLACE INTO tally_meta VALUES('tables', ?)", SealedBytes.seal { $0.texts(names) })
   }
 
   /// Sees to it that a table of the store's own comes after those of all entities and relationships: the last of all

@@ -39,10 +39,8 @@ struct FlippedBit {
   func repair(_ connection: Connection) throws {
     switch place {
     case .sequence(let number, let sequence):
-      let update = try connection.statement("UPDATE tally_vector SET sequence = ? WHERE zone = 0 AND replica = ?")
-      update.bind(1, Int64(bitPattern: sequence))
-      update.bind(2, number)
-      try update.run()
+      try connection.run(
+        "UPDATE tally_vector SET sequence = ? WHERE zone = 0 AND replica = ?", Int(Int64(bitPattern: sequence)), number)
     case .sum: break
     }
   }

@@ -62,24 +62,9 @@ final class Healing {
     (own, kept) = (transaction.standing.vector, transaction.standing.fingerprint)
     rebuild = Rebuild(transaction, unreadable: .dropped)
     try rebuild.makeReadable()
-    try findUnfit()
-  }
-
-  private func findUnfit() throws {
-    for kind in catalog.records.values {
-      func look(_ name: AnyRecordName, _ stored: StoredRecord) {
-        if catalog.sum(of: stored, name, kind) != stored.sum { unfit.insert(Rebuild.address(kind.number, name.text)) }
-      }
-      if kind.isKnown { try reader.forEachRow(kind, look) }
-      try reader.forEachHiddenRecord(kind.number, look)
-    }
-    for kind in catalog.links.values {
-      func look(_ key: LinkKey, _ stored: StoredLink) {
-        if catalog.sum(of: stored, key, kind) != stored.sum { unfit.insert(Rebuild.address(kind.number, key.text)) }
-      }
-      if kind.isKnown { try reader.forEachRow(kind, look) }
-      try reader.forEachHiddenLink(kind, look)
-    }
+    let states = try UnfitStates(reader)
+    for (name, kind, _) in states.records { unfit.insert(Rebuild.address(kind.number, name.text)) }
+    for (key, kind) in states.links { unfit.insert(Rebuild.address(kind.number, key.text)) }
   }
 
   // MARK: What the peer has
@@ -229,40 +214,19 @@ final class Healing {
   /// Neither a delete nor the author of a life can have seen more than there was: no store takes a delta in which one
   /// has. If what is not seen any more comes back, it counts as not seen, and an edit undoes the delete.
   private func lowerContexts(to vector: StateVector) throws {
-    for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) {
-      var found: [AnyRecordName] = []
-      func look(_ name: AnyRecordName, _ stored: StoredRecord) {
-        if stored.state.having(seen: vector) != stored.state { found.append(name) }
-      }
-      if kind.isKnown { try reader.forEachRow(kind, look) }
-      try reader.forEachHiddenRecord(kind.number, look)
-      for name in found {
-        if let stored = try reader.record(name, kind) {
-          try write(name, kind, stored.state.having(seen: vector), stored)
-        }
-      }
+    try AllStates(reader).rewriteRecords { _, _, stored in
+      stored.state.having(seen: vector) != stored.state
+    } _: { name, kind, stored in
+      try write(name, kind, stored.state.having(seen: vector), stored)
     }
   }
 
   private func sweep() throws {
-    for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) {
-      var found: [AnyRecordName] = []
-      func look(_ name: AnyRecordName, _ stored: StoredRecord) {
-        if !stored.place.isUnstamped, !seen.contains(Rebuild.address(kind.number, name.text)) { found.append(name) }
-      }
-      if kind.isKnown { try reader.forEachRow(kind, look) }
-      try reader.forEachHiddenRecord(kind.number, look)
-      for name in found { if let stored = try reader.record(name, kind) { try keepRest(name, kind, stored) } }
+    func isLeft(_ place: Place, _ kind: KindNumber, _ key: String) -> Bool {
+      !place.isUnstamped && !seen.contains(Rebuild.address(kind, key))
     }
-    for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {
-      var found: [LinkKey] = []
-      func look(_ key: LinkKey, _ stored: StoredLink) {
-        if !stored.place.isUnstamped, !seen.contains(Rebuild.address(kind.number, key.text)) { found.append(key) }
-      }
-      if kind.isKnown { try reader.forEachRow(kind, look) }
-      try reader.forEachHiddenLink(kind, look)
-      for key in found { if let stored = try reader.link(key, kind) { try keepRest(key, kind, stored) } }
-    }
+    try AllStates(reader).rewriteRecords(where: { isLeft($2.place, $1.number, $0.text) }, keepRest)
+    try AllStates(reader).rewriteLinks(where: { isLeft($2.place, $1.number, $0.text) }, keepRest)
   }
 
   private func keepRest(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws {
@@ -329,7 +293,9 @@ final class Healing {
     // Shown as it was until all is in; what the view must show is decided then.
     let shown = new.isEmpty || stored?.place.isVisible != true ? nil : stored?.values
     try transaction.writer.put(name, kind, new, previous: stored, shown: shown)
-    if new.isEmpty { try removeHidden(kind.number, name.text) }
+    if new.isEmpty {
+      try transaction.connection.run("DELETE FROM tally_hidden WHERE kind = ? AND key = ?", kind.number, name.text)
+    }
     try transaction.changed(name, kind, from: stored?.state, to: new, dots: [])
     transaction.view.mark(name)
     if new.isEmpty { try transaction.view.markReferrers(of: name) }
@@ -343,24 +309,6 @@ final class Healing {
     try transaction.changed(key, kind, from: stored?.element ?? ORSetElement(), to: new, dots: [])
     transaction.view.mark(kind.number, key)
   }
-
-  private func removeHidden(_ kind: KindNumber, _ key: String) throws {
-    let delete = try transaction.connection.statement("DELETE FROM tally_hidden WHERE kind = ? AND key = ?")
-    delete.bind(1, kind)
-    delete.bind(2, key)
-    try delete.run()
-  }
-}
-
-extension StateVector {
-  /// The intersection: of each replica the lesser sequence.
-  func within(_ other: StateVector) -> StateVector {
-    StateVector(
-      entries.compactMap { entry in
-        let sequence = min(entry.sequence, other[entry.replica])
-        return sequence > 0 ? (entry.replica, sequence) : nil
-      })
-  }
 }
 
 extension RecordState {
@@ -368,9 +316,9 @@ extension RecordState {
   package func having(seen vector: StateVector) -> RecordState {
     var result = self
     for index in result.deletes.indices {
-      result.deletes[index].context = result.deletes[index].context.within(vector)
+      result.deletes[index].context = result.deletes[index].context.limited(to: vector)
     }
-    if let life { result.life?.context = life.context.within(vector) }
+    if let life { result.life?.context = life.context.limited(to: vector) }
     return result
   }
 
@@ -384,8 +332,7 @@ extension RecordState {
       result.fields.removeAll { !vector.covers($0.stamp.dot) }
     }
     result.deletes.removeAll { !vector.covers($0.stamp.dot) }
-    result.supersededTouches = StateVector(
-      supersededTouches.entries.compactMap { vector.covers($0) ? ($0.replica, $0.sequence) : nil })
+    result.supersededTouches = supersededTouches.filter { vector.covers($0) }
     if let seed {
       let layers = seed.layers.filter { vector.covers($0.stamp.dot) }
       let basis = seed.basis.flatMap { vector.covers($0.stamp.dot) ? $0 : nil }

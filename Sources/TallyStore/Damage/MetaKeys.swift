@@ -61,10 +61,7 @@ package enum MetaKeys {
     guard !isOrdered || before.map(\.key) != after.map(\.key) else { return }
     try connection.execute("DELETE FROM tally_meta")
     for row in after {
-      let insert = try connection.statement("INSERT OR IGNORE INTO tally_meta VALUES(CAST(? AS TEXT), ?)")
-      insert.bind(1, row.key)
-      insert.bind(2, row.value)
-      try insert.run()
+      try connection.run("INSERT OR IGNORE INTO tally_meta VALUES(CAST(? AS TEXT), ?)", row.key, row.value)
     }
   }
 

@@ -35,6 +35,35 @@ struct MissingParts {
   /// The tables that list what follows from the states (`WriteTransaction.listAnew`).
   private static let lists: Set<String> = ["tally_wait", "tally_log", "tally_seeded", "tally_aside"]
 
+  /// Adds what a file of an earlier version lacks, or one from before what came without raising the version.
+  static func complete(_ connection: Connection) throws {
+    for (table, column, definition) in Format.laterColumns {
+      if !connection.hasColumn(column, table) {
+        try connection.execute("ALTER TABLE \(table) ADD COLUMN \(column) \(definition)")
+      }
+    }
+    try connection.execute(Format.laterTables)
+    let version = try connection.integer("PRAGMA user_version") ?? 0
+    if (Format.oldest..<Format.version).contains(version) {
+      try connection.execute("PRAGMA user_version = \(Format.version)")
+      // A store of an earlier version that has the file open looks at it again when its schema has changed.
+      try connection.execute("CREATE TABLE tally_raised(n); DROP TABLE tally_raised")
+      try addCheck(connection)
+    }
+  }
+
+  /// Writes the check of the vector, which files of version 3 have only from some day on.
+  private static func addCheck(_ connection: Connection) throws {
+    let zone = try LogTail.withColumn(connection) { sums, _ in KeptSums(sums) }
+    guard let zone, zone.vector == nil else { return }
+    let known = try connection.statement(
+      "SELECT id, sequence FROM tally_vector JOIN tally_replica ON n = replica WHERE zone = 0")
+    var vector = StateVector()
+    while try known.step() { vector[ReplicaID(known.blob(0))] = try known.sequence(1) }
+    try connection.run(
+      "UPDATE tally_zone SET fingerprint = ? WHERE n = 0", KeptSums(zone.fingerprint, VectorCheck(vector)).bytes)
+  }
+
   /// Makes again what is missing. `hasAll` says that all tables and indexes are known to be there.
   static func restore(_ connection: Connection, hasAll: Bool) throws -> MissingParts {
     let found = try hasAll ? nil : parts(connection)
@@ -51,7 +80,7 @@ struct MissingParts {
     if has("tally_meta"), try !connection.hasMeta("catalog") { lost.append("the catalog's version") }
     if let found {
       for (name, sql) in statements where name.map({ !found.contains($0) }) ?? true { try connection.execute(sql) }
-      try SchemaMigration.complete(connection)
+      try complete(connection)
     }
     let isZoneLost = lost.contains("the zone") || lost.contains("tally_zone")
     if isZoneLost {
@@ -82,9 +111,7 @@ struct MissingParts {
     }
     if !unknownInTail.isEmpty {
       tail.forgetVector { unknownInTail.contains($0) }
-      let update = try connection.statement("UPDATE tally_zone SET tail = ? WHERE n = 0")
-      if let bytes = tail.bytes { update.bind(1, bytes) } else { update.bindNull(1) }
-      try update.run()
+      try connection.run("UPDATE tally_zone SET tail = ? WHERE n = 0", tail.bytes)
     }
     return MissingParts(
       lost: lost.isEmpty ? nil : "lost: " + lost.joined(separator: ", "),

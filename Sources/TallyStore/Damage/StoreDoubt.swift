@@ -51,9 +51,8 @@ extension StoreDoubt {
 
   /// Writes the note of a doubt into the file.
   static func note(_ level: Level, because reason: String, at time: HybridTime, _ connection: Connection) throws {
-    let note = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('doubt', ?)")
-    note.bind(1, "\(time.milliseconds) \(level.rawValue) \(reason)")
-    try note.run()
+    try connection.run(
+      "INSERT OR REPLACE INTO tally_meta VALUES('doubt', ?)", "\(time.milliseconds) \(level.rawValue) \(reason)")
   }
 }
 
@@ -81,23 +80,15 @@ extension WriteTransaction {
   /// Stores the checksums of all states that have another, for content that fits the sum of the whole. Cost: reads the
   /// whole store.
   func putChecksumsRight() throws {
-    for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) {
-      var found: [AnyRecordName] = []
-      func look(_ name: AnyRecordName, _ stored: StoredRecord) {
-        if catalog.sum(of: stored, name, kind) != stored.sum { found.append(name) }
-      }
-      if kind.isKnown { try reader.forEachRow(kind, look) }
-      try reader.forEachHiddenRecord(kind.number, look)
-      for name in found { if let stored = try reader.record(name, kind) { try writer.putSum(name, kind, stored) } }
+    try AllStates(reader).rewriteRecords { [catalog] in
+      catalog.sum(of: $2, $0, $1) != $2.sum
+    } _: {
+      try writer.putSum($0, $1, $2)
     }
-    for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {
-      var found: [LinkKey] = []
-      func look(_ key: LinkKey, _ stored: StoredLink) {
-        if catalog.sum(of: stored, key, kind) != stored.sum { found.append(key) }
-      }
-      if kind.isKnown { try reader.forEachRow(kind, look) }
-      try reader.forEachHiddenLink(kind, look)
-      for key in found { if let stored = try reader.link(key, kind) { try writer.putSum(key, kind, stored) } }
+    try AllStates(reader).rewriteLinks { [catalog] in
+      catalog.sum(of: $2, $0, $1) != $2.sum
+    } _: {
+      try writer.putSum($0, $1, $2)
     }
   }
 
@@ -112,75 +103,6 @@ extension WriteTransaction {
   }
 }
 
-extension Store {
-  /// Whether, and why, what is stored is in doubt; nil if nothing is known against it.
-  ///
-  /// ```swift
-  /// if let doubt = try store.doubt() { print(doubt.level, doubt.reason) }
-  /// ```
-  ///
-  /// Damage is found by all that reads everything: a delta for a new device, a repair, ``verify(onProgress:)``. A store
-  /// that is damaged gives nothing away, and is healed by the next sync with an intact device.
-  /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
-  public func doubt() throws -> StoreDoubt? { try snapshot { try $0.doubt() } }
-
-  /// Reads everything and looks whether it fits the sum that is kept of it. If not, the damage is noted.
-  package func fitsItsSum() throws -> Bool {
-    guard try capturedSnapshot({ try $0.fitsItsSum() }) else {
-      noteDamage(StoreError.unfit)
-      return false
-    }
-    return true
-  }
-
-  /// Whether the store knows that it is damaged, and so gives nothing away. A note of damage that is made good by now
-  /// is taken back: what fits its sum is sound. Checksums of states and indexes are put right.
-  package func checkDamage() throws -> Bool {
-    guard let doubt = try doubt(), doubt.level == .damaged else { return false }
-    guard doubt.mayPass else { return true }
-    let soundness = try capturedSnapshot { try $0.soundness() }
-    guard soundness != .unsound else { return true }
-    guard !options.isReadOnly else { return soundness == .derivedOnly }
-    return try replicate { transaction in
-      if soundness == .derivedOnly, try !transaction.putDerivedRight() { return true }
-      try transaction.note(doubt: nil, because: "")
-      return false
-    }.value
-  }
-
-  /// Notes that what is stored is damaged, where that can be written.
-  func noteDamage(_ reason: String) {
-    guard !options.isReadOnly else { return }
-    do {
-      try replicate { transaction in
-        // What is known already may name the record.
-        guard try transaction.reader.doubt()?.level != .damaged else { return }
-        try transaction.note(doubt: .damaged, because: reason)
-      }
-    } catch {
-      // The error that the caller throws is the one that matters; the damage will be found again.
-      options.environment.logger.error("damage could not be noted", metadata: ["error": "\(error)"])
-    }
-  }
-
-  /// Returns the error of a store that sends nothing because it is damaged.
-  func damaged(_ reason: String) -> StoreError {
-    StoreError(
-      .damaged,
-      "\(file.map { "\($0): " } ?? "")\(reason); sync it with an intact device, or rebuild it to take it as it is")
-  }
-
-  /// Runs something that reads what is stored; damage that it meets is noted.
-  func noticingDamage<T>(_ body: () throws -> T) throws -> T {
-    do {
-      return try body()
-    } catch let error as StoreError where [.damaged, .corrupt].contains(error.code) && !error.isNoted {
-      noteDamage(error.message)
-      throw damaged(error.message)
-    }
-  }
-}
-
 extension StoreError {
   /// The description of content that does not match its checksum.
   static let unfit = "the stored content does not match its checksum"
@@ -192,5 +114,5 @@ extension StoreError {
   }
 
   /// Whether the damage that this tells of is noted in the store.
-  fileprivate var isNoted: Bool { code == .damaged && message != Self.unfit }
+  var isNoted: Bool { code == .damaged && message != Self.unfit }
 }

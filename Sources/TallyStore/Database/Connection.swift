@@ -249,6 +249,13 @@ package final class Connection {
     sqlite3_table_column_metadata(handle, "main", table, column, nil, nil, nil, nil, nil) == SQLITE_OK
   }
 
+  /// Runs a statement that gives no rows.
+  func run(_ sql: StaticString, _ values: any SQLBindable...) throws {
+    let statement = try statement(sql)
+    for (index, value) in values.enumerated() { value.bind(to: statement, index + 1) }
+    try statement.run()
+  }
+
   package func execute(_ sql: String) throws {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw DatabaseError(handle, sql: sql) }
   }

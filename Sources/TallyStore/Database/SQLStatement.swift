@@ -239,3 +239,26 @@ extension DatabaseError {
       message: String(cString: sqlite3_errmsg(database)), sql: sql)
   }
 }
+
+/// A value for a parameter of a statement: see `Connection.run`.
+protocol SQLBindable {
+  func bind(to statement: SQLStatement, _ index: Int)
+}
+
+extension Int: SQLBindable {
+  func bind(to statement: SQLStatement, _ index: Int) { statement.bind(index, self) }
+}
+extension String: SQLBindable {
+  func bind(to statement: SQLStatement, _ index: Int) { statement.bind(index, self) }
+}
+extension [UInt8]: SQLBindable {
+  func bind(to statement: SQLStatement, _ index: Int) { statement.bind(index, self) }
+}
+extension Value: SQLBindable {
+  func bind(to statement: SQLStatement, _ index: Int) { statement.bind(index, self) }
+}
+extension Optional: SQLBindable where Wrapped: SQLBindable {
+  func bind(to statement: SQLStatement, _ index: Int) {
+    if let self { self.bind(to: statement, index) } else { statement.bindNull(index) }
+  }
+}

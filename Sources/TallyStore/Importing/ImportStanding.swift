@@ -61,10 +61,7 @@ package struct ImportStanding: Codable, Equatable {
   /// - Throws: `StoreError.corrupt` if it is damaged; nothing is written then.
   static func write(_ text: String, _ connection: Connection) throws {
     _ = try decode(text)
-    let note = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES(?, ?)")
-    note.bind(1, key)
-    note.bind(2, .text(text))
-    try note.run()
+    try connection.run("INSERT OR REPLACE INTO tally_meta VALUES(?, ?)", key, text)
   }
 
   package func write(_ name: String, _ connection: Connection) throws {
@@ -76,10 +73,5 @@ package struct ImportStanding: Codable, Equatable {
     try Self.write(Self.sum(json) + " " + json, connection)
   }
 
-  private static func sum(_ json: String) -> String {
-    var hash = SipHash()
-    Array(json.utf8).withUnsafeBytes { hash.combine(bytes: $0) }
-    let digits = String(hash.finalized(), radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
-  }
+  private static func sum(_ json: String) -> String { Hexadecimal.text(SipHash.hash(json)) }
 }

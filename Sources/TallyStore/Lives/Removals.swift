@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import TallyCRDT
 import TallyWire
@@ -119,81 +118,5 @@ extension WriteTransaction {
       // Damaged notes are in no one's way; old copies stay for longer.
       environment.logger.warning("a removal cannot be noted", metadata: ["error": "\(error)"])
     }
-  }
-}
-
-extension Store {
-  /// Returns the transactions that have removed content for good, as far as this store knows.
-  package func removals() throws -> Removals {
-    Removals(try notes(Removals.scope).values)
-  }
-
-  /// Today by the store's clock, in days since 1970.
-  package var today: Int { SharedDays.day(of: options.environment.now()) }
-
-  /// For how long deleted records can be restored.
-  package var restoreWindow: RestoreWindow { options.compaction.restoreWindow }
-
-  /// Takes removed content out of the files beside the store as well: out of the write-ahead log, unless a reader still
-  /// reads it, and out of unfinished transfers. What cannot be done now is done with a later call.
-  package func finishRemovals() throws {
-    guard !options.isReadOnly else { return }
-    let before = try removals()
-    guard before.isUnfinished else { return }
-    let areGone = file.map(UnfinishedTransfers.remove(besides:)) ?? true
-    guard try emptyLog(), areGone else { return }
-    try replicate { transaction in
-      var removals = try transaction.removals()
-      // What went meanwhile may be in the log again.
-      guard removals == before else { return }
-      removals.isUnfinished = false
-      try NoteTable(transaction.connection).write(removals.notes)
-    }
-  }
-
-  /// The same after something that is done even if this fails: a purge, a delta, a session. An error is logged.
-  package func finishRemovalsIfPossible() {
-    do { try finishRemovals() } catch {
-      options.environment.logger.warning("old copies of what was removed may remain", metadata: ["error": "\(error)"])
-    }
-  }
-
-  /// Empties the write-ahead log into the file: pages in it still hold what was removed.
-  /// - Returns: whether it is empty. It is not while a reader has an older state open.
-  func emptyLog() throws -> Bool {
-    try usable.writeWithoutTransaction { db in
-      do {
-        try LockWait.without { _ = try db.checkpoint(.truncate) }
-        return true
-      } catch let error as DatabaseError
-        where [.SQLITE_BUSY, .SQLITE_LOCKED].contains(error.resultCode.primaryResultCode)
-      {
-        options.environment.logger.info("the write-ahead log is still read")
-        return false
-      }
-    }
-  }
-}
-
-/// The folder of transfers that lost their connections (`TransferShelf`).
-enum UnfinishedTransfers {
-  /// Removes what no session is using. A session that is under way sees to its own.
-  /// - Returns: whether nothing is left.
-  static func remove(besides store: String) -> Bool {
-    let folder = store + FileRole.transfers
-    var isEmpty = true
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-      let url = URL(fileURLWithPath: folder).appendingPathComponent(name)
-      do {
-        let file = try FileHandle(taking: url)
-        defer { try? file.close() }
-        try FileManager.default.removeItem(at: url)
-      } catch let error as POSIXError where error.code == .ENOENT {
-        // Its session has removed it.
-      } catch {
-        isEmpty = false
-      }
-    }
-    return isEmpty
   }
 }

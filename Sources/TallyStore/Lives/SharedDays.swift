@@ -77,8 +77,20 @@ struct SharedDays: Equatable {
 
   private static func isBelieved(_ day: Int, today: Int) -> Bool { (0...believed + grace + 1).contains(today - day) }
 
-  /// What has been with others for more than so many days.
-  func ripe(today: Int, after days: Int) -> StateVector {
+  /// What has been with others for more than a window, and a while longer for what other devices deleted.
+  func ripe(at time: HybridTime, after window: RestoreWindow) -> Shredding.Ripe {
+    let today = Self.day(of: time)
+    return (ripe(today: today, after: window.days), ripe(today: today, after: window.days + Self.grace))
+  }
+
+  /// Whether it would say something else if others had had what `vector` covers on that day.
+  func isNews(_ vector: StateVector, _ today: Int, _ window: RestoreWindow) -> Bool {
+    var days = self
+    days.note(vector, today: today, isShared: true, window: window)
+    return days != self
+  }
+
+  private func ripe(today: Int, after days: Int) -> StateVector {
     rows.reduce(into: StateVector()) { ripe, row in
       if Self.isOver(row.day, today: today, window: days) { ripe.merge(row.vector) }
     }
@@ -96,6 +108,9 @@ extension SharedDays {
   /// The scope of the notes: local facts of this file, with a sum. Where they are lost, windows begin again.
   static let scope = "restore window"
   private static let peerKey = "peer"
+
+  /// The days of a file; none if they are not to be relied on.
+  init(_ connection: Connection) throws { self.init(try NoteTable(connection).read(Self.scope) ?? [:]) }
 
   init(_ notes: [String: [UInt8]]) {
     hasPeer = notes[Self.peerKey] != nil
@@ -122,9 +137,6 @@ extension SharedDays {
 }
 
 extension WriteTransaction {
-  /// The days of this file; none if they are not to be relied on.
-  func sharedDays() throws -> SharedDays { SharedDays(try NoteTable(connection).read(SharedDays.scope) ?? [:]) }
-
   /// Notes that others have what `vector` covers; nil for a store that has met no other.
   func noteShared(_ vector: StateVector?, window: RestoreWindow) throws {
     let read = try NoteTable(connection).read(SharedDays.scope)

@@ -8,7 +8,7 @@ import TallyWire
 /// It is kept in `tally_meta` under `shape`: Docs/StorageFormat.md.
 struct KnownShape {
   /// Raise it with every change of what an opening store makes or demands of tables, indexes and triggers.
-  static let version: UInt8 = 5
+  static let version: UInt8 = 6
 
   var digest: UInt64
   var objects: AppObjects
@@ -29,9 +29,9 @@ struct KnownShape {
     // Of this connection's attached files nothing is kept.
     objects.hasTriggers = try connection.exists(
       "SELECT 1 FROM main.sqlite_master WHERE type = 'trigger' AND name NOT GLOB 'tally_*' LIMIT 1")
-    let insert = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('shape', ?)")
-    insert.bind(1, KnownShape(digest: try digest(connection), objects: objects).bytes)
-    try insert.run()
+    try connection.run(
+      "INSERT OR REPLACE INTO tally_meta VALUES('shape', ?)",
+      KnownShape(digest: try digest(connection), objects: objects).bytes)
   }
 
   /// A hash of all SQL in the file's schema and of the catalog's version, which says what it should be.
@@ -56,39 +56,31 @@ struct KnownShape {
 // MARK: - Bytes
 
 extension KnownShape {
-  /// The version, the digest and what was found; then a hash of all that.
+  /// The version, the digest and what was found.
   var bytes: [UInt8] {
-    var writer = ByteWriter()
-    writer.byte(Self.version)
-    writer.fixed(digest)
-    writer.byte(objects.hasTriggers ? 1 : 0)
-    writer.indexes(objects.uniqueIndexes)
-    writer.indexes(objects.wholeUniqueIndexes)
-    for tables in [
-      objects.tablesWithOpaqueUniqueIndexes, objects.tablesWithExpressionIndexes, objects.tablesWithVirtualColumns,
-      objects.tablesWithConflictClauses, objects.tablesWithImmediateKeys,
-    ] {
-      writer.texts(tables.sorted())
+    SealedBytes.seal { writer in
+      writer.byte(Self.version)
+      writer.fixed(digest)
+      writer.byte(objects.hasTriggers ? 1 : 0)
+      writer.varint(objects.tables.count)
+      for (name, table) in objects.tables.sorted(by: { $0.key < $1.key }) {
+        writer.text(name)
+        writer.byte(table.traits.rawValue)
+        writer.texts(table.columns)
+        for indexes in [table.wholeIndexes, table.partialIndexes] {
+          writer.varint(indexes.count)
+          for index in indexes { writer.texts(index.flatMap { [$0.column, $0.collation] }) }
+        }
+        writer.texts(table.checkedColumns.sorted { $0.key < $1.key }.flatMap { [$0.key, $0.value] })
+      }
     }
-    writer.entries(objects.checkedColumns) { writer, targets in
-      writer.entries(targets) { $0.text($1) }
-    }
-    writer.entries(objects.columns) { $0.texts($1) }
-    writer.fixed(writer.bytes.withUnsafeBytes(SipHash13.hash))
-    return writer.bytes
   }
 
   /// Returns nil for bytes of another version, and for any that are not what was written.
   init?(_ bytes: [UInt8]) {
-    guard bytes.first == Self.version, bytes.count > 8 else { return nil }
-    let known: KnownShape? = bytes.withUnsafeBytes { raw in
-      let content = UnsafeRawBufferPointer(rebasing: raw[..<(raw.count - 8)])
-      var sum = ByteReader(UnsafeRawBufferPointer(rebasing: raw[(raw.count - 8)...]))
-      guard let kept = try? sum.fixed(), kept == SipHash13.hash(content) else { return nil }
-      var reader = ByteReader(content)
-      return try? KnownShape(&reader)
-    }
-    guard let known else { return nil }
+    guard bytes.first == Self.version,
+      let known = SealedBytes.open(bytes, { reader throws(WireError) in try KnownShape(&reader) })
+    else { return nil }
     self = known
   }
 
@@ -97,80 +89,44 @@ extension KnownShape {
     digest = try reader.fixed()
     objects = AppObjects()
     objects.hasTriggers = try reader.byte() == 1
-    objects.uniqueIndexes = try reader.indexes()
-    objects.wholeUniqueIndexes = try reader.indexes()
-    objects.tablesWithOpaqueUniqueIndexes = Set(try reader.texts())
-    objects.tablesWithExpressionIndexes = Set(try reader.texts())
-    objects.tablesWithVirtualColumns = Set(try reader.texts())
-    objects.tablesWithConflictClauses = Set(try reader.texts())
-    objects.tablesWithImmediateKeys = Set(try reader.texts())
-    objects.checkedColumns = try reader.entries { reader throws(WireError) in
-      try reader.entries { reader throws(WireError) in try reader.name() }
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 6, "tables")) {
+      let name = try reader.text(limit: reader.remaining, "a name")
+      var table = AppObjects.Table(traits: AppObjects.Traits(rawValue: try reader.byte()))
+      table.columns = try reader.texts()
+      table.wholeIndexes = try reader.indexes()
+      table.partialIndexes = try reader.indexes()
+      for (column, target) in try reader.pairs() { table.checkedColumns[column] = target }
+      objects.tables[name] = table
     }
-    objects.columns = try reader.entries { reader throws(WireError) in try reader.texts() }
   }
 }
 
 extension ByteWriter {
-  fileprivate mutating func texts(_ texts: [String]) {
+  /// A list of texts.
+  mutating func texts(_ texts: [String]) {
     varint(texts.count)
     for text in texts { self.text(text) }
-  }
-
-  /// In the order of the keys.
-  fileprivate mutating func entries<Value>(_ entries: [String: Value], _ write: (inout ByteWriter, Value) -> Void) {
-    varint(entries.count)
-    for (key, value) in entries.sorted(by: { $0.key < $1.key }) {
-      text(key)
-      write(&self, value)
-    }
-  }
-
-  fileprivate mutating func indexes(_ indexes: [String: [AppObjects.UniqueIndex]]) {
-    entries(indexes) { writer, indexes in
-      writer.varint(indexes.count)
-      for index in indexes {
-        writer.varint(index.count)
-        for (column, collation) in index {
-          writer.text(column)
-          writer.text(collation)
-        }
-      }
-    }
   }
 }
 
 extension ByteReader {
-  fileprivate mutating func name() throws(WireError) -> String { try text(limit: remaining, "a name") }
-
-  fileprivate mutating func texts() throws(WireError) -> [String] {
+  mutating func texts() throws(WireError) -> [String] {
     var texts: [String] = []
-    for _ in 0..<(try count(ofElementsWithAtLeast: 1, "names")) { texts.append(try name()) }
+    for _ in 0..<(try count(ofElementsWithAtLeast: 1, "names")) { texts.append(try text(limit: remaining, "a name")) }
     return texts
   }
 
-  fileprivate mutating func entries<Value>(
-    _ read: (inout ByteReader) throws(WireError) -> Value
-  ) throws(WireError) -> [String: Value] {
-    var entries: [String: Value] = [:]
-    for _ in 0..<(try count(ofElementsWithAtLeast: 2, "tables")) {
-      let key = try name()
-      entries[key] = try read(&self)
-    }
-    return entries
+  fileprivate mutating func pairs() throws(WireError) -> [(String, String)] {
+    let texts = try texts()
+    guard texts.count.isMultiple(of: 2) else { throw WireError(.malformed, "a list of pairs") }
+    return stride(from: 0, to: texts.count, by: 2).map { (texts[$0], texts[$0 + 1]) }
   }
 
-  fileprivate mutating func indexes() throws(WireError) -> [String: [AppObjects.UniqueIndex]] {
-    try entries { reader throws(WireError) in
-      var indexes: [AppObjects.UniqueIndex] = []
-      for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "indexes")) {
-        var index: AppObjects.UniqueIndex = []
-        for _ in 0..<(try reader.count(ofElementsWithAtLeast: 2, "columns")) {
-          index.append((try reader.name(), try reader.name()))
-        }
-        indexes.append(index)
-      }
-      return indexes
+  fileprivate mutating func indexes() throws(WireError) -> [AppObjects.UniqueIndex] {
+    var indexes: [AppObjects.UniqueIndex] = []
+    for _ in 0..<(try count(ofElementsWithAtLeast: 1, "indexes")) {
+      indexes.append(try pairs().map { (column: $0, collation: $1) })
     }
+    return indexes
   }
 }

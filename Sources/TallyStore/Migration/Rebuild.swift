@@ -13,33 +13,6 @@ public struct RebuildReport: Sendable, Equatable {
   public var hadOtherFingerprint = false
 }
 
-extension Store {
-  /// Rebuilds everything that is derived from the states: indexes, change log, waits, fingerprint, view. For a store
-  /// in which `verify` finds problems; a sound one stays as it is, but for the time it takes.
-  ///
-  /// The content is taken as it is. A row whose state cannot be read keeps the values that it shows, as a new write of
-  /// this replica. A state that cannot be read and has no row is gone from here and comes again from a peer by a
-  /// repair. Both are in the report. The vector, and so what peers believe to be here, is not changed.
-  ///
-  /// If the content did not match its checksum, the store stays in doubt: the next device that it syncs with, and that
-  /// has no doubt itself, decides what both have.
-  ///
-  /// Cost: reads everything and rewrites the log; one transaction.
-  /// - Throws: GRDB's `DatabaseError`; the store is then as it was.
-  public func rebuild() throws -> RebuildReport {
-    try replicate { transaction in
-      let rebuild = Rebuild(transaction, unreadable: .writtenAnew)
-      try ImportStanding.forgetIfDamaged(transaction.connection)
-      let report = try rebuild.run()
-      let before = try transaction.reader.doubt()
-      if report.hadOtherFingerprint || !report.losses.isEmpty || before?.level == .damaged {
-        try transaction.note(doubt: .unvouched, because: before?.reason ?? "the store was rebuilt after damage")
-      }
-      return report
-    }.value
-  }
-}
-
 /// One rebuilding of everything that follows from the states.
 final class Rebuild {
   /// The treatment of a row whose state cannot be read.
@@ -87,8 +60,8 @@ final class Rebuild {
     try connection.execute("DELETE FROM tally_seeded")
     try transaction.session.log.forgetAll()
     try Format.createIndexes(connection)
-    for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) { try rebuild(kind) }
-    for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) { try rebuild(kind) }
+    try AllStates(reader).rewriteRecords(rebuild)
+    try AllStates(reader).rewriteLinks(rebuild)
     try transaction.recomputeFingerprint()
   }
 
@@ -140,11 +113,8 @@ final class Rebuild {
     }
     query.reset()
     for (replica, sequence, time) in unreadable {
-      let delete = try connection.statement("DELETE FROM tally_context WHERE replica = ? AND sequence = ? AND time = ?")
-      delete.bind(1, replica)
-      delete.bind(2, sequence)
-      delete.bind(3, time)
-      try delete.run()
+      try connection.run(
+        "DELETE FROM tally_context WHERE replica = ? AND sequence = ? AND time = ?", replica, sequence, time)
     }
   }
 
@@ -226,11 +196,7 @@ final class Rebuild {
 
   /// Captures a row as if it had just been inserted: with the next capture of what others wrote.
   func writeAnew(_ row: RowID, _ key: String, _ kind: KindNumber) throws {
-    let note = try connection.statement("INSERT INTO tally_pending(kind, op, key, number) VALUES(?, 0, ?, ?)")
-    note.bind(1, kind)
-    note.bind(2, key)
-    note.bind(3, row)
-    try note.run()
+    try connection.run("INSERT INTO tally_pending(kind, op, key, number) VALUES(?, 0, ?, ?)", kind, key, row)
   }
 
   static func address(_ kind: KindNumber, _ key: String) -> UInt64 { SipHash.hash("\(kind.rawValue) \(key)") }
@@ -270,10 +236,7 @@ final class Rebuild {
     }
     query.reset()
     for key in unreadable {
-      let delete = try connection.statement("DELETE FROM tally_stub WHERE kind = ? AND key = ?")
-      delete.bind(1, kind.number)
-      delete.bind(2, key)
-      try delete.run()
+      try connection.run("DELETE FROM tally_stub WHERE kind = ? AND key = ?", kind.number, key)
     }
   }
 
@@ -293,11 +256,8 @@ final class Rebuild {
     }
     query.reset()
     for (source, target) in unreadable {
-      let delete = try connection.statement("DELETE FROM tally_cut WHERE kind = ? AND source = ? AND target = ?")
-      delete.bind(1, kind.number)
-      delete.bind(2, source)
-      delete.bind(3, target)
-      try delete.run()
+      try connection.run(
+        "DELETE FROM tally_cut WHERE kind = ? AND source = ? AND target = ?", kind.number, source, target)
     }
   }
 
@@ -319,24 +279,30 @@ final class Rebuild {
 
   // MARK: What follows
 
-  private func rebuild(_ kind: RecordKind) throws {
-    var found: [AnyRecordName] = []
-    if kind.isKnown { try reader.forEachRow(kind) { name, _ in found.append(name) } }
-    try reader.forEachHiddenRecord(kind.number) { name, _ in found.append(name) }
-    for name in found {
-      guard let found = try reader.record(name, kind) else { continue }
-      let isMoved = try transaction.writer.putInPlace(name, kind, found)
-      guard let stored = isMoved ? try reader.record(name, kind) : found else { continue }
-      report.checked += 1
-      let sound = stored.state.within(transaction.context).having(seen: transaction.context)
-      if sound != stored.state {
-        try drop(name, kind, stored, sound)
-        if let left = try reader.record(name, kind) { try putSum(name, kind, left) }
-        continue
-      }
-      try putSum(name, kind, stored)
-      try transaction.listAnew(name, kind, stored)
+  private func rebuild(_ name: AnyRecordName, _ kind: RecordKind, _ found: StoredRecord) throws {
+    let isMoved = try transaction.writer.putInPlace(name, kind, found)
+    guard let stored = isMoved ? try reader.record(name, kind) : found else { return }
+    report.checked += 1
+    let sound = stored.state.within(transaction.context).having(seen: transaction.context)
+    guard sound == stored.state else {
+      try drop(name, kind, stored, sound)
+      if let left = try reader.record(name, kind) { try putSum(name, kind, left) }
+      return
     }
+    try putSum(name, kind, stored)
+    try transaction.listAnew(name, kind, stored)
+  }
+
+  private func rebuild(_ key: LinkKey, _ kind: LinkKind, _ stored: StoredLink) throws {
+    report.checked += 1
+    let sound = stored.element.within(transaction.context)
+    guard sound == stored.element else {
+      try drop(key, kind, stored, sound)
+      if let left = try reader.link(key, kind) { try putSum(key, kind, left) }
+      return
+    }
+    try putSum(key, kind, stored)
+    try transaction.listAnew(key, kind, stored)
   }
 
   private func putSum(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws {
@@ -365,10 +331,7 @@ final class Rebuild {
     try transaction.list(name, kind, sound.dots)
     transaction.view.mark(name)
     guard sound.isEmpty else { return }
-    let delete = try connection.statement("DELETE FROM tally_hidden WHERE kind = ? AND key = ?")
-    delete.bind(1, kind.number)
-    delete.bind(2, name.text)
-    try delete.run()
+    try connection.run("DELETE FROM tally_hidden WHERE kind = ? AND key = ?", kind.number, name.text)
     try transaction.view.markReferrers(of: name)
   }
 
@@ -379,25 +342,6 @@ final class Rebuild {
     try transaction.list(key, kind, sound.dots)
     transaction.view.mark(kind.number, key)
     if sound.tags.isEmpty { try transaction.writer.deleteHidden(key, kind.number) }
-  }
-
-  private func rebuild(_ kind: LinkKind) throws {
-    var found: [LinkKey] = []
-    if kind.isKnown { try reader.forEachRow(kind) { key, _ in found.append(key) } }
-    try reader.forEachHiddenLink(kind) { key, _ in found.append(key) }
-    for key in found {
-      guard let stored = try reader.link(key, kind) else { continue }
-      report.checked += 1
-      let sound = stored.element.within(transaction.context)
-      if sound != stored.element {
-        try drop(key, kind, stored, sound)
-        if let left = try reader.link(key, kind) { try putSum(key, kind, left) }
-        continue
-      }
-      try putSum(key, kind, stored)
-      try transaction.list(key, kind, stored.element.dots)
-      transaction.view.mark(kind.number, key)
-    }
   }
 }
 
@@ -410,19 +354,10 @@ extension WriteTransaction {
   func listAnew() throws {
     try session.log.forgetAll()
     do {
-      for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) { try listAnew(kind) }
-      for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) { try listAnew(kind) }
+      try AllStates(reader).rewriteRecords(listAnew)
+      try AllStates(reader).rewriteLinks(listAnew)
     } catch let error as StoreError where error.code == .corrupt {
       try note(doubt: .damaged, because: "lost: lists of what is stored, and \(error.message)")
-    }
-  }
-
-  private func listAnew(_ kind: RecordKind) throws {
-    var found: [AnyRecordName] = []
-    if kind.isKnown { try reader.forEachRow(kind) { name, _ in found.append(name) } }
-    try reader.forEachHiddenRecord(kind.number) { name, _ in found.append(name) }
-    for name in found {
-      if let stored = try reader.record(name, kind) { try listAnew(name, kind, stored) }
     }
   }
 
@@ -434,14 +369,8 @@ extension WriteTransaction {
     view.mark(name)
   }
 
-  private func listAnew(_ kind: LinkKind) throws {
-    var found: [LinkKey] = []
-    if kind.isKnown { try reader.forEachRow(kind) { key, _ in found.append(key) } }
-    try reader.forEachHiddenLink(kind) { key, _ in found.append(key) }
-    for key in found {
-      guard let stored = try reader.link(key, kind) else { continue }
-      try list(key, kind, stored.element.dots)
-      view.mark(kind.number, key)
-    }
+  fileprivate func listAnew(_ key: LinkKey, _ kind: LinkKind, _ stored: StoredLink) throws {
+    try list(key, kind, stored.element.dots)
+    view.mark(kind.number, key)
   }
 }

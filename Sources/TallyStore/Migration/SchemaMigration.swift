@@ -37,36 +37,6 @@ package struct SchemaMigration {
     try connection.execute("PRAGMA user_version = \(Format.version)")
   }
 
-  /// Adds what a file of an earlier version lacks, or one from before what came without raising the version.
-  static func complete(_ connection: Connection) throws {
-    for (table, column, definition) in Format.laterColumns {
-      if !connection.hasColumn(column, table) {
-        try connection.execute("ALTER TABLE \(table) ADD COLUMN \(column) \(definition)")
-      }
-    }
-    try connection.execute(Format.laterTables)
-    let version = try connection.integer("PRAGMA user_version") ?? 0
-    if (Format.oldest..<Format.version).contains(version) {
-      try connection.execute("PRAGMA user_version = \(Format.version)")
-      // A store of an earlier version that has the file open looks at it again when its schema has changed.
-      try connection.execute("CREATE TABLE tally_raised(n); DROP TABLE tally_raised")
-      try addCheck(connection)
-    }
-  }
-
-  /// Writes the check of the vector, which files of version 3 have only from some day on.
-  private static func addCheck(_ connection: Connection) throws {
-    let zone = try LogTail.withColumn(connection) { sums, _ in KeptSums(sums) }
-    guard let zone, zone.vector == nil else { return }
-    let known = try connection.statement(
-      "SELECT id, sequence FROM tally_vector JOIN tally_replica ON n = replica WHERE zone = 0")
-    var vector = StateVector()
-    while try known.step() { vector[ReplicaID(known.blob(0))] = try known.sequence(1) }
-    let update = try connection.statement("UPDATE tally_zone SET fingerprint = ? WHERE n = 0")
-    update.bind(1, KeptSums(zone.fingerprint, VectorCheck(vector)).bytes)
-    try update.run()
-  }
-
   /// Creates tables of entities and relationships that are gone, empty, before anything looks into them. A store whose
   /// tables were dropped is damaged: what stood in them is not deleted, and the next sync brings it back.
   /// - Returns: what was gone, in words; nil if nothing was.
@@ -114,9 +84,7 @@ package struct SchemaMigration {
       transaction.session.giveUpChanges()
     }
     try renameColumns(from: old, to: merged)
-    let store = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('schema', ?)")
-    store.bind(1, Array(try merged.json()))
-    try store.run()
+    try connection.run("INSERT OR REPLACE INTO tally_meta VALUES('schema', ?)", Array(try merged.json()))
     try number(merged)
     numbers.adopt(merged)
     try createTables(old)

@@ -182,17 +182,3 @@ struct TableShape {
     }
   }
 }
-
-extension Store {
-  /// What is wrong with the app's tables, where that explains an error of SQLite's while the store is read: another
-  /// program has dropped, renamed or rebuilt one. Otherwise the error itself.
-  package func reason(for error: any Error) -> any Error {
-    do {
-      return try read { db in
-        try TableShape.explaining(Connection(try db.handle())) { throw error }
-      }
-    } catch {
-      return error
-    }
-  }
-}

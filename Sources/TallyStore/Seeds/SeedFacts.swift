@@ -52,18 +52,12 @@ extension StateWriter {
     guard kind.isKnown, state.seed != nil || previous?.state.seed != nil else { return }
     touch(SeededRecord.databaseTableName)
     guard isShown, let row = SeededRecord(name, state, kind) else {
-      let delete = try connection.statement("DELETE FROM tally_seeded WHERE name = ?")
-      delete.bind(1, name.text)
-      return try delete.run()
+      return try connection.run("DELETE FROM tally_seeded WHERE name = ?", name.text)
     }
-    let insert = try connection.statement(
+    try connection.run(
       """
       INSERT INTO tally_seeded VALUES(?1, ?2, ?3) ON CONFLICT DO UPDATE SET version = ?2, belongsToUser = ?3
       WHERE version <> ?2 OR belongsToUser <> ?3
-      """)
-    insert.bind(1, name.text)
-    insert.bind(2, Int64(row.version))
-    insert.bind(3, row.belongsToUser ? 1 : 0)
-    try insert.run()
+      """, name.text, row.version, row.belongsToUser ? 1 : 0)
   }
 }

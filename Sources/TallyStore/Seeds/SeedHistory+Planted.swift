@@ -5,11 +5,11 @@
 
   extension SeedHistory {
     /// The history with what a fault makes of it.
-    init(_ set: CheckedSeedSet, _ options: StoreOptions) {
+    init(_ set: CheckedSeedSet, _ environment: StoreEnvironment) {
       let sound = SeedHistory(set)
-      let minted = options.planted.contains(.seedsOfOwnReplica) ? options.mintReplica?() : nil
+      let minted = environment.planted.contains(.seedsOfOwnReplica) ? environment.mintReplica() : nil
       var block = minted.map { set.block(by: $0) } ?? sound.block
-      if options.planted.contains(.seedCellsAreOrdinary) { block.makeOrdinary() }
+      if environment.planted.contains(.seedCellsAreOrdinary) { block.makeOrdinary() }
       self.init(replica: minted ?? sound.replica, block: block)
     }
   }

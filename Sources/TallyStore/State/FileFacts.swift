@@ -13,10 +13,9 @@ final class FileFacts {
   /// A vector that covers the edits of all stubs that are not listed; nil if it is not known. See `StubWaits.swift`.
   var stubTouches: StateVector? = StateVector()
   var areStubTouchesChanged = false
-  /// Whether rows are set aside, whether any was refused, and whether rows of a table are counted.
+  /// Whether rows are set aside, and whether any was refused.
   private(set) var hasAside = false
   private(set) var hasRefusals = false
-  private(set) var hasRowCounts = false
   /// The kinds of which something is hidden: of others nothing needs to be looked up.
   var hiddenKinds = Set<KindNumber>()
 
@@ -31,14 +30,13 @@ final class FileFacts {
       """
       SELECT EXISTS(SELECT 1 FROM tally_context), EXISTS(SELECT 1 FROM tally_wait),
         EXISTS(SELECT 1 FROM tally_conflict NOT INDEXED), EXISTS(SELECT 1 FROM tally_hidden), EXISTS(SELECT 1 FROM tally_cut),
-        EXISTS(SELECT 1 FROM tally_aside), EXISTS(SELECT 1 FROM tally_pending WHERE op = 4),
-        EXISTS(SELECT 1 FROM tally_meta WHERE key >= 'rows ' AND key < 'rows!')
+        EXISTS(SELECT 1 FROM tally_aside), EXISTS(SELECT 1 FROM tally_pending WHERE op = 4)
       """)
     guard try query.step() else { throw StoreError(.corrupt, "SQLite does not answer") }
-    let has = (0..<8).map { query.int($0) == 1 }
+    let has = (0..<7).map { query.int($0) == 1 }
     query.reset()
     hasDeletes = try has[0] || connection.hasMeta("retired")
-    (hasWaits, hasConflicts, hasAside, hasRefusals, hasRowCounts) = (has[1], has[2], has[5], has[6], has[7])
+    (hasWaits, hasConflicts, hasAside, hasRefusals) = (has[1], has[2], has[5], has[6])
     hasLives = try connection.hasMeta("lives")
     hasDoubt = try connection.hasMeta("doubt")
     // As in `StateWriter.overwriteDeleted`.

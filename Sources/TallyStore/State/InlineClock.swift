@@ -111,6 +111,10 @@ package enum InlineClock: Equatable {
   }
 }
 
+extension InlineClock: SQLBindable {
+  func bind(to statement: SQLStatement, _ index: Int) { statement.bind(index, self) }
+}
+
 extension SQLStatement {
   package func bind(_ index: Int, _ clock: InlineClock) {
     clock.withBytes { bind(index, copying: $0) }

@@ -30,6 +30,13 @@ package struct ReplicaNumber: FileNumber {
 /// The `rowid` of a row in one of the app's tables. VACUUM may change it, so nothing that is kept holds one.
 struct RowID: FileNumber { let rawValue: Int }
 
+extension SQLBindable where Self: FileNumber {
+  func bind(to statement: SQLStatement, _ index: Int) { statement.bind(index, rawValue) }
+}
+extension KindNumber: SQLBindable {}
+extension ReplicaNumber: SQLBindable {}
+extension RowID: SQLBindable {}
+
 extension SQLStatement {
   package func bind(_ index: Int, _ number: some FileNumber) { bind(index, number.rawValue) }
 

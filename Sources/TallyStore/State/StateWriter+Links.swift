@@ -32,7 +32,6 @@ extension StateWriter {
     row: RowID, _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, hidden: StoredLink?, difference: Fingerprint
   ) throws {
     change()
-    count(kind.number, 1)
     if hidden?.place == .cut { try deleteHidden(key, kind.number) }
     let sum = sum(key, kind, element, hidden, difference)
     try writeClock(kind.number, kind.table, row: row, try clock(element, sum, nil))
@@ -66,7 +65,6 @@ extension StateWriter {
     insert.bind(3, clock)
     try announce(clock)
     try insert.runOnRow(connection)
-    count(kind.number, 1)
   }
 
   private func hide(

@@ -29,8 +29,6 @@ final class StateWriter {
   private(set) var isChanged = false
   /// The records that are touched; nil where it is not needed.
   var touches: Touches?
-  /// The numbers of rows that were inserted and deleted, for `RowCounts`.
-  var rowChanges = RowChanges()
   @exclusivity(unchecked) private var clocks: [KindNumber: BlobHandle] = [:]
   /// The one that was used last.
   @exclusivity(unchecked) private var lastClock: (kind: KindNumber, handle: BlobHandle)?
@@ -59,7 +57,6 @@ final class StateWriter {
   /// Forgets what the transaction did.
   func reset() {
     (touchedTables, lastTouched, touchesDeleted, awaited, hasBlanks) = ([], nil, false, [], false)
-    _ = rowChanges.take()
     isChanged = false
     onRowWritten = nil
     closeRows()
@@ -118,7 +115,6 @@ final class StateWriter {
   ) throws {
     isChanged = true
     let sum = sum(name, kind, state, hidden, difference)
-    count(kind.number, 1)
     try removeHidden(hidden?.place, name, kind.number)
     try putWaits(for: name, kind, state, shown, hidden)
     try putSeeded(name, kind, state, isShown: true, hidden)
@@ -135,7 +131,6 @@ final class StateWriter {
   /// Writes the clock of a row that the app has just inserted, where that is all there is to its state.
   func adopt(_ row: RowID, _ kind: RecordKind, _ clock: InlineClock) throws {
     isChanged = true
-    count(kind.number, 1)
     try writeClock(kind.number, kind.type, row: row, clock)
   }
 
@@ -306,7 +301,6 @@ final class StateWriter {
     isChanged = true
     if lastTouched !== kind { touchedTables.insert(kind.type) }
     lastTouched = kind
-    count(kind.number, 1)
     return true
   }
 
@@ -326,7 +320,6 @@ final class StateWriter {
       defer { query.reset() }
       guard try query.step(), try query.clock(0) == clock else { throw refusal }
     }
-    count(kind.number, 1)
   }
 
   func update(_ kind: RecordKind, row: RowID, clock: InlineClock, from old: [Value], to new: [Value]) throws {
@@ -444,7 +437,6 @@ extension StateWriter {
         throw StoreError(.rowMovedByTrigger, "a BEFORE DELETE trigger of \(table) moves or deletes the row itself")
       }
     }
-    count(kind, -1)
     if let old = clock.extra { try deleteExtra(old.number) }
   }
 

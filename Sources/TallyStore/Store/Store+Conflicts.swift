@@ -35,15 +35,29 @@ extension Store {
     try snapshot { try $0.conflicts(limit: limit) }
   }
 
+  /// The conflict journal as a read or write of the app's sees it, newest first: for a query that shows conflicts
+  /// together with records.
+  ///
+  /// ```swift
+  /// let conflicts = store.values { db in try store.conflicts(db) }
+  /// ```
+  ///
+  /// See `conflicts(limit:)`, which says what is listed.
+  public func conflicts(_ db: Database, limit: Int = 100) throws -> [Conflict] {
+    // GRDB does not see what is read without its statements; this says what an observation depends on.
+    _ = try Row.fetchOne(db, sql: "SELECT * FROM \(ConflictRow.databaseTableName) LIMIT 0")
+    let connection = try Connection(db)
+    return try StateReader(connection, catalog: Catalog.load(connection, cached: nil)).conflicts(limit: limit)
+  }
+
   /// Makes what lost count after all, as a new edit made now: it wins everywhere over what it had lost to.
   ///
   /// ```swift
   /// if let conflict = try store.conflicts(limit: 1).first { try store.restore(conflict) }
   /// ```
   ///
-  /// A value is written back; if it had lost to a delete, the record comes back first, in a transaction of its own
-  /// (`restore(_:)` of its name). A delete that was undone is made again. For a reference that was cleared, the record
-  /// that it names comes back.
+  /// A value is written back; if it had lost to a delete, the record comes back first. A delete that was undone is made
+  /// again. For a reference that was cleared, the record that it names comes back.
   ///
   /// The entry leaves the journal in the same transaction, and the value that it replaces is not journalled: this
   /// replica has seen both. Other devices drop their entry once they receive what was restored.
@@ -53,11 +67,30 @@ extension Store {
   ///   field, `.typeMismatch`, `.danglingReference` if it is a reference to what is not there. Nothing has changed
   ///   then.
   @discardableResult
-  public func restore(_ conflict: Conflict) throws -> Dot? {
+  public func restore(_ conflict: Conflict) throws -> Dot? { try commit { try restore($0, conflict) }.dot }
+
+  /// Makes what lost count after all, as part of a write. See `restore(_:)` of a conflict.
+  ///
+  /// ```swift
+  /// try store.write { db in for conflict in try store.conflicts(db) { try store.restore(db, conflict) } }
+  /// ```
+  /// - Throws: `StoreError.noSuchRecord`, `.unknownType`, `.unknownField`, `.typeMismatch`; `.notInWrite`. The whole
+  ///   write fails.
+  public func restore(_ db: Database, _ conflict: Conflict) throws {
+    let schema = try listeningSession(db).reader.catalog.schema
     switch conflict.kind {
-    case .overwritten, .deleted: try resolve(conflict, with: conflict.loserValue)
-    case .deleteUndone, .referenceCleared: try commit { try restore($0, conflict) }.dot
+    case .overwritten, .deleted: return try resolve(db, conflict, with: conflict.loserValue)
+    case .deleteUndone:
+      guard try schema.record(db, conflict.name) != nil else {
+        throw StoreError(.noSuchRecord, "no record named \(conflict.name)")
+      }
+      try schema.delete(db, conflict.name)
+    case .referenceCleared:
+      guard case .text(let text) = conflict.loserValue else { break }
+      let target = try AnyRecordName(text)
+      if try schema.record(db, target) == nil { try restore(db, target) }
     }
+    try dismiss(db, conflict)
   }
 
   /// Writes a value in the place of both that were in conflict, as a new edit made now: a person has decided. The entry
@@ -69,8 +102,8 @@ extension Store {
   /// }
   /// ```
   ///
-  /// If the winner was a delete, the record comes back first, in a transaction of its own (`restore(_:)` of its name).
-  /// A delete that was undone has no field, so no value can take its place: restore or dismiss it.
+  /// If the winner was a delete, the record comes back first. A delete that was undone has no field, so no value can
+  /// take its place: restore or dismiss it.
   /// - Returns: the dot of the edit, or of the record's restore if that has shown the value; nil if the field has the
   ///   value already.
   /// - Throws: `StoreError.noSuchRecord` if the record is not there, `.unknownField` if this schema does not have the
@@ -78,36 +111,39 @@ extension Store {
   ///   then.
   @discardableResult
   public func resolve(_ conflict: Conflict, with value: Value) throws -> Dot? {
-    let schema = try schema
-    let column = try Self.column(of: conflict, schema)
-    let isGone = try conflict.kind == .deleted && read { try schema.record($0, conflict.name) == nil }
-    let restored = isGone ? try restore(conflict.name) : nil
-    let edited = try commit { try Self.decide($0, conflict, value, column, schema) }.dot
-    return edited ?? restored
+    try commit { try resolve($0, conflict, with: value) }.dot
   }
 
-  /// The column of a conflict's field.
-  /// - Throws: `StoreError.unknownType`; `.unknownField` for a delete that was undone.
-  static func column(of conflict: Conflict, _ schema: Schema) throws -> String {
+  /// Decides a conflict as part of a write: the value takes the place of both, and the entry leaves the journal. If the
+  /// winner was a delete, the record comes back first. See ``resolve(_:with:)``.
+  ///
+  /// ```swift
+  /// try store.write { db in
+  ///   for conflict in try store.conflicts(db) {
+  ///     if let draft = conflict.merged() { try store.resolve(db, conflict, with: .text(draft)) }
+  ///   }
+  /// }
+  /// ```
+  /// - Throws: `StoreError.noSuchRecord`, `.unknownType`, `.unknownField`, `.typeMismatch`; `.notInWrite` if `db` is
+  ///   not that of a `write` of this store.
+  public func resolve(_ db: Database, _ conflict: Conflict, with value: Value) throws {
+    let schema = try listeningSession(db).reader.catalog.schema
     guard let entity = schema[conflict.name.type] else {
       throw StoreError(.unknownType, "the type \(printable(conflict.name.type)) is not in the schema")
     }
     guard !conflict.field.isEmpty else {
       throw StoreError(.unknownField, "a delete that was undone has no field: restore or dismiss it")
     }
-    return entity.fields.first { $0.wireName == conflict.field }?.name ?? conflict.field
-  }
-
-  /// Writes the value that a person has decided for, and takes the entry out of the journal.
-  static func decide(
-    _ db: Database, _ conflict: Conflict, _ value: Value, _ column: String, _ schema: Schema
-  ) throws {
-    guard try schema.record(db, conflict.name) != nil else {
-      throw StoreError(
-        .noSuchRecord, "no record named \(conflict.name); if it was deleted, restore it by its name first")
+    let column = entity.fields.first { $0.wireName == conflict.field }?.name ?? conflict.field
+    if try schema.record(db, conflict.name) == nil {
+      guard conflict.kind == .deleted else {
+        throw StoreError(
+          .noSuchRecord, "no record named \(conflict.name); if it was deleted, restore it by its name first")
+      }
+      try restore(db, conflict.name)
     }
     try schema.put(db, conflict.name, [column: value])
-    try forget(db, conflict)
+    try dismiss(db, conflict)
   }
 
   /// Takes an entry out of this device's journal and leaves the value that won: a person has seen it.
@@ -132,19 +168,32 @@ extension Store {
   /// - Throws: GRDB's `DatabaseError`, with SQLITE_BUSY if another process writes for longer than
   ///   `StoreOptions.busyTimeout`.
   public func dismiss(_ conflicts: some Sequence<Conflict>) throws {
-    try write { db in for conflict in conflicts { try Self.forget(db, conflict) } }
+    try write { try dismiss($0, conflicts) }
   }
 
-  static func forget(_ db: Database, _ conflict: Conflict) throws {
-    try db.execute(
-      sql: """
-        DELETE FROM tally_conflict WHERE name = ? AND field = ? AND loser_replica = ? AND loser_sequence = ?
-        """,
-      arguments: [
-        conflict.name.text, conflict.field, Data(conflict.loser.dot.replica.bytes),
-        Int64(bitPattern: conflict.loser.dot.sequence),
-      ])
+  /// Takes entries out of this device's journal as part of a write, and leaves what won. Those that are not there are
+  /// ignored.
+  ///
+  /// ```swift
+  /// try store.write { db in try store.dismiss(db, store.conflicts(db)) }
+  /// ```
+  /// - Throws: `StoreError.notInWrite`; GRDB's `DatabaseError`.
+  public func dismiss(_ db: Database, _ conflicts: some Sequence<Conflict>) throws {
+    _ = try listeningSession(db)
+    for conflict in conflicts {
+      try db.execute(
+        sql: "DELETE FROM tally_conflict WHERE name = ? AND field = ? AND loser_replica = ? AND loser_sequence = ?",
+        arguments: [
+          conflict.name.text, conflict.field, Data(conflict.loser.dot.replica.bytes),
+          Int64(bitPattern: conflict.loser.dot.sequence),
+        ])
+    }
   }
+
+  /// Takes an entry out of this device's journal as part of a write, and leaves what won. Nothing happens if it is not
+  /// there.
+  /// - Throws: `StoreError.notInWrite`; GRDB's `DatabaseError`.
+  public func dismiss(_ db: Database, _ conflict: Conflict) throws { try dismiss(db, CollectionOfOne(conflict)) }
 }
 
 extension StateReader {
@@ -190,22 +239,4 @@ extension StateReader {
     """
   private static let conflicts = RowSQL("\(columns) ORDER BY n DESC LIMIT ?")
   private static let conflictsByName = RowSQL("\(columns) WHERE name = ?")
-}
-
-/// One entry of the conflict journal as a row of the table `tally_conflict`, newest last: for `ValueObservation`.
-///
-/// ```swift
-/// let count = ValueObservation.tracking { db in try ConflictRow.fetchCount(db) }
-/// ```
-public struct ConflictRow: Decodable, Sendable, FetchableRecord, TableRecord {
-  /// The name of the journal's table in the file.
-  public static let databaseTableName = "tally_conflict"
-  /// The entry's number: a later entry has a higher one.
-  public var n: Int64
-  /// When this replica noticed, in milliseconds since 1970 by its own clock.
-  public var noticed: Int64
-  /// The whole name of the record, as its `id` column holds it.
-  public var name: String
-  /// The field's wire name, which a rename does not change.
-  public var field: String
 }

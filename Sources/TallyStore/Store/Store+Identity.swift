@@ -45,10 +45,8 @@ extension Store {
       let connection = transaction.connection
       let number = try connection.integer("SELECT value FROM tally_meta WHERE key = 'marks'") ?? 0
       // In turn: sessions come and go, and only those under way matter.
-      let note = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('mark ' || ?, ?)")
-      note.bind(1, number % Self.marks)
-      note.bind(2, String(mark, radix: 16))
-      try note.run()
+      try connection.run(
+        "INSERT OR REPLACE INTO tally_meta VALUES('mark ' || ?, ?)", number % Self.marks, String(mark, radix: 16))
       try connection.execute("INSERT OR REPLACE INTO tally_meta VALUES('marks', \(number + 1))")
     }
   }
@@ -184,8 +182,6 @@ extension WriteTransaction {
     }
     let token = "\(environment.mintReplica())"
     try incarnation.write(token)
-    let write = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('incarnation', ?)")
-    write.bind(1, token)
-    try write.run()
+    try connection.run("INSERT OR REPLACE INTO tally_meta VALUES('incarnation', ?)", token)
   }
 }

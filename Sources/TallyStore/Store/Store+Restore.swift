@@ -35,6 +35,39 @@ extension Store {
   ///   its content is gone. Nothing has changed then.
   @discardableResult
   public func restore<Record>(_ name: RecordName<Record>) throws -> Dot? { try restore(name.name) }
+
+  /// Brings a deleted record back as part of a write of the app's: together with what that writes, or not at all. See
+  /// `restore(_:)`.
+  ///
+  /// ```swift
+  /// try store.write { db in
+  ///   try store.restore(db, chess.name)
+  ///   try db.execute(sql: "UPDATE Game SET name = 'Chess again' WHERE id = ?", arguments: [chess])
+  /// }
+  /// ```
+  ///
+  /// Changes that the transaction has made before are captured first, as if it ended there: references must hold by
+  /// then, and a deleted record takes with it what it owns. Peers still get all of it at once or none. An error ends
+  /// the whole transaction, also if the app catches it: `write` throws it again, and nothing has changed. So does a
+  /// savepoint that is rolled back after such a call within it.
+  /// - Throws: `StoreError.noSuchRecord`, `.notDeleted`; `.notInWrite` if `db` is not that of a `write` of this store.
+  ///   The whole write fails.
+  public func restore(_ db: Database, _ name: AnyRecordName) throws {
+    try listeningSession(db).interlude { _ = try $0.restore(name) }
+  }
+
+  /// Brings a deleted record back, complete, as part of a write. See `restore(_:_:)` of any name.
+  /// - Throws: `StoreError.noSuchRecord`, `.notDeleted`; `.notInWrite` if `db` is not that of a `write` of this store.
+  ///   The whole write fails.
+  public func restore<Record>(_ db: Database, _ name: RecordName<Record>) throws { try restore(db, name.name) }
+
+  /// The session of a write that is under way.
+  func listeningSession(_ db: Database) throws -> WritingSession {
+    guard let session = box.session, session.isListening, db.sqliteConnection == session.connection.handle else {
+      throw StoreError(.notInWrite, "this needs the database of a write of the same store")
+    }
+    return session
+  }
 }
 
 extension WriteTransaction {

@@ -212,14 +212,10 @@ private final class Verifier {
   /// Says which waits differ. Only where some do, since it remembers them all.
   private func compareWaits() throws {
     var needed = Set<String>()
-    for kind in catalog.records.values where kind.isKnown {
-      func add(_ name: AnyRecordName, _ stored: StoredRecord) throws {
-        for target in try waits(of: name, kind, stored) {
-          needed.insert("\(kind.number) \(name.text) waits for \(target.text)")
-        }
+    try AllStates(reader).forEachRecord { name, kind, stored in
+      for target in try kind.isKnown ? waits(of: name, kind, stored) : [] {
+        needed.insert("\(kind.number) \(name.text) waits for \(target.text)")
       }
-      try reader.forEachRow(kind, add)
-      try reader.forEachHiddenRecord(kind.number, add)
     }
     var listed = Set<String>()
     let query = try SQLStatement(reader.connection, "SELECT target, kind, key FROM tally_wait")

@@ -173,7 +173,7 @@ public final class Store: Sendable {
       let known = isNew || isOlder ? nil : try KnownShape.load(connection)
       // Restoring completes the format, too.
       let missing = isNew ? nil : try MissingParts.restore(connection, hasAll: known != nil)
-      if isNew { try SchemaMigration.complete(connection) }
+      if isNew { try MissingParts.complete(connection) }
       let shape = missing?.lost == nil ? known : nil
       let gone = isNew || shape != nil ? nil : try restoreTables(connection)
       box.opening = (connection, shape)

@@ -33,7 +33,9 @@ extension WritingSession {
       try connection.execute("DELETE FROM tally_pending WHERE op < 4")
       try standAside(true)
     }
-    readIndexes(try AppObjects(connection, reader.catalog))
+    let objects = try AppObjects(connection, reader.catalog)
+    opaque.add(objects.tables(with: .opaqueUniqueIndex))
+    readIndexes(objects)
   }
 
   /// Triggers are switched off for this connection unless there are some: those that the transaction itself made by

@@ -22,7 +22,7 @@ final class WritingSession {
   private var objects: AppObjects?
   /// Notes the app's writes; nil where triggers do.
   private(set) var recorder: ChangeRecorder?
-  private let rowCounts: RowCounts
+  let opaque: OpaqueTables
   var areTriggersOn = true
   /// Without the hook: whether there are triggers that can write while the store writes.
   private var mayEcho = false
@@ -70,7 +70,7 @@ final class WritingSession {
     numbers = CatalogWriter(reader)
     writer = StateWriter(reader, numbers, facts)
     log = Log(reader, numbers)
-    rowCounts = RowCounts(connection)
+    opaque = OpaqueTables(connection)
     refusals = Refusals(reader, environment)
     self.environment = environment
     #if PlantedFaults
@@ -119,7 +119,7 @@ final class WritingSession {
     recorder?.forget(andListen: false)
     (isChanged, hasEnded, isOpen, failure, changesSchema, interludeDot) = (false, false, true, nil, false, nil)
     if movedVersion != nil { forgetMoved() }
-    let outcome = try isUnchanged ? .asTheyShouldBe : followSchema()
+    let suspects = try isUnchanged ? [] : followSchema()
     // Rows come and go in any order until the end of a transaction. SQLite forgets this with each.
     if defersKeys { try connection.execute("PRAGMA defer_foreign_keys = ON") }
     try standAside(true)
@@ -134,22 +134,16 @@ final class WritingSession {
       if told.hasMore(than: standing) || hasGivenMore { try leaveFormerNumbers() }
     }
     if recorder == nil { mayEcho = try mayRunTriggers() }
-    var wereMissing = false
-    if case .wereMissing(let tables) = outcome {
-      wereMissing = true
-      try transaction(by: .outside) { try $0.findMissedWrites(in: tables) }
-    }
-    let hasOutsideWrites = try !isUnchanged && reader.hasPendingWrites()
-    if hasOutsideWrites { try transaction(by: .outside) { try $0.capture(.outside) } }
-    let mustCount = hasOutsideWrites || wereMissing
-    if mustCount || hasReloaded || outcome != .asTheyShouldBe || rowCounts.kinds != opaqueKinds {
-      try countRows(opaqueKinds, again: mustCount)
-    }
+    if !suspects.isEmpty { try transaction(by: .outside) { try Reconciler($0).reconcile(suspects) } }
+    guard !isUnchanged else { return }
+    if try reader.hasPendingWrites() { try transaction(by: .outside) { try $0.capture(.outside) } }
+    opaque.keep(objects?.tables(with: .opaqueUniqueIndex) ?? [])
   }
 
   /// Runs the app's own statements; all that they write to replicated tables is noted.
   func listen<T>(_ body: () throws -> T) throws -> T {
     try writer.endAnnouncing()
+    if !isHooked { try opaque.countRows() }
     isListening = true
     defer { isListening = false }
     let value = try body()
@@ -185,6 +179,7 @@ final class WritingSession {
         return try body(transaction)
       }
       try writer.endAnnouncing()
+      if !isHooked { try opaque.countRows() }
       return value
     } catch {
       failure = failure ?? error
@@ -224,11 +219,6 @@ final class WritingSession {
     try refusals.review()
     leavesNewSchema = try connection.integer("PRAGMA schema_version") != schemaVersion
     try checkTriggers()
-    if changesSchema {
-      try countRows(try opaqueKinds(AppObjects(connection, reader.catalog)), again: true)
-    } else {
-      try rowCounts.add(writer.rowChanges.take())
-    }
     if numbers.isChanged { isShapeKnown = false }
     try numbers.publish()
     if isSchemaChecked, !isShapeKnown, !changesSchema, !leavesNewSchema, let objects {
@@ -316,23 +306,13 @@ final class WritingSession {
     return try PendingTable(connection, reader.catalog, refusals, origin)
   }
 
-  /// The kinds whose tables lost rows without a note in the writes that are captured next.
+  /// The kinds whose tables may have lost rows without a note in the writes that are captured next.
   func kindsThatLostRows(_ origin: Capture.Origin) throws -> Set<KindNumber> {
     guard origin == .outside || recorder == nil else { return [] }
     #if PlantedFaults
       if environment.planted.contains(.lostRowsUnnoticed) { return [] }
     #endif
-    let opaque = try changesSchema ? opaqueKinds(AppObjects(connection, reader.catalog)) : opaqueKinds
-    return try rowCounts.kindsThatLostRows(writer.rowChanges.numbers, opaque: opaque, reader.catalog)
-  }
-
-  /// Keeps row counts of these kinds and of no others; with `again`, tables that have a count already are counted
-  /// again.
-  private func countRows(_ kinds: Set<KindNumber>, again: Bool) throws {
-    let changes = writer.rowChanges.take()
-    if !again { try rowCounts.add(changes) }
-    try rowCounts.follow(kinds, reader.catalog, again: again)
-    writer.rowChanges.kinds = rowCounts.kinds
+    return try opaque.suspects(origin, reader.catalog)
   }
 
   /// Whether SQLite's hook notes what this connection writes.
@@ -340,19 +320,6 @@ final class WritingSession {
 
   /// Whether the app has changed the schema in this transaction, and triggers capture, which may be gone now.
   var mayLackTriggers: Bool { changesSchema && !isHooked }
-
-  /// The kinds with a unique index of which triggers cannot say what REPLACE removes.
-  private var opaqueKinds: Set<KindNumber> {
-    objects?.tablesWithOpaqueUniqueIndexes.isEmpty == false ? objects.map(opaqueKinds) ?? [] : []
-  }
-
-  private func opaqueKinds(_ objects: AppObjects) -> Set<KindNumber> {
-    let tables = objects.tablesWithOpaqueUniqueIndexes
-    guard !tables.isEmpty else { return [] }
-    var kinds = Set(reader.catalog.orderedKinds.filter { tables.contains($0.type) }.map(\.number))
-    for link in reader.catalog.knownLinks where tables.contains(link.table) { kinds.insert(link.number) }
-    return kinds
-  }
 
   /// Whether there are triggers of the app's, in the file or in this connection alone.
   func mayRunTriggers() throws -> Bool {
@@ -397,35 +364,36 @@ final class WritingSession {
     reader.aside = try facts.hasAside ? SetAside(connection) : SetAside()
     refusals.forget()
     if facts.hasRefusals { try refusals.load() }
-    rowCounts.forget()
-    if facts.hasRowCounts { try rowCounts.load() }
-    writer.rowChanges.kinds = rowCounts.kinds
   }
 
   /// Looks at what the app has added if the schema has changed, and makes the capture triggers again where they are not
   /// as they should be.
+  /// - Returns: the tables that may have been written to without a note.
   @discardableResult
-  func followSchema() throws -> CaptureTriggers.Outcome {
+  func followSchema() throws -> Set<String> {
     let version = try connection.integer("PRAGMA schema_version")
-    guard version != schemaVersion || objects == nil else { return .asTheyShouldBe }
+    guard version != schemaVersion || objects == nil else { return [] }
     #if PlantedFaults
-      if environment.planted.contains(.lostTriggersUnnoticed), objects != nil { return .asTheyShouldBe }
+      if environment.planted.contains(.lostTriggersUnnoticed), objects != nil { return [] }
     #endif
     hasAttachedFiles = try connection.hasAttachedFiles()
     let known = try shape ?? KnownShape.load(connection)
     let objects = try known?.objects ?? AppObjects(connection, reader.catalog)
     (self.objects, shape, isShapeKnown, isSchemaChecked) = (objects, nil, known != nil, known != nil)
+    opaque.add(objects.tables(with: .opaqueUniqueIndex))
+    var suspects = Set<String>()
     // The digest is of all tables in their order.
-    let newTables = try known == nil ? followTables() : []
-    let outcome =
-      known == nil
-      ? try CaptureTriggers(connection, reader.catalog, objects).install() : CaptureTriggers.Outcome.asTheyShouldBe
+    if known == nil {
+      suspects = try followTables()
+      let found = try CaptureTriggers(connection, reader.catalog, objects).install()
+      suspects.formUnion(found.unwatched)
+      opaque.add(found.opaque)
+    }
     readIndexes(objects)
     chooseCapture(objects)
     schemaVersion = known == nil ? try connection.integer("PRAGMA schema_version") : version
     if let schemaVersion { hasFollowed(schemaVersion) }
-    if case .wereMissing(let unwatched) = outcome { return .wereMissing(unwatched.union(newTables)) }
-    return newTables.isEmpty ? outcome : .wereMissing(newTables)
+    return suspects
   }
 
   /// Looks at the order of the tables, and returns those that were dropped and made again.
@@ -440,7 +408,7 @@ final class WritingSession {
   }
 
   private func chooseCapture(_ objects: AppObjects) {
-    let isHooked = environment.usesHook && ChangeRecorder.isAvailable && objects.tablesWithVirtualColumns.isEmpty
+    let isHooked = environment.usesHook && ChangeRecorder.isAvailable && objects.tables(with: .virtualColumn).isEmpty
     if isHooked {
       if recorder == nil { recorder = ChangeRecorder(connection.handle) }
       #if PlantedFaults

@@ -222,6 +222,22 @@ import Testing
     #expect(try Self.people(b) == ["P|~|1r one "])
   }
 
+  /// A row that cannot be replicated is in no other's way, in its own table or another.
+  @Test(arguments: ["P", "G"]) func aRowThatIsRefusedHidesNoneThatCame(_ table: String) throws {
+    let (a, b) = try prepare()
+    let queue = try DatabaseQueue(path: scratch.path("a"))
+    try queue.write { try $0.execute(sql: "INSERT INTO \(table)(id, name) VALUES('\(table)|~|', 'refused')") }
+    try a.captureChanges()
+    #expect(try a.status().rejectedWrites == 1)
+    try queue.inDatabase { db in
+      try db.execute(sql: "DROP TRIGGER tally_P_insert; INSERT INTO P(id, name) VALUES('P|~|9', 'came')")
+    }
+    try queue.close()
+    try a.sync(with: b)
+    #expect(try Self.people(b).contains("P|~|9 came "))
+    #expect(try a.status().rejectedWrites == 1)
+  }
+
   /// Schema changes that recreate no table do not make the store read all rows.
   @Test func othersAreNotLookedAt() throws {
     let looks = Atomic(0)

@@ -1,4 +1,3 @@
-import GRDB
 import TallyCRDT
 import TallyWire
 
@@ -9,20 +8,16 @@ extension SeedAdoption {
   package static let forwardKey = FieldKey.key(of: forwardField, isReference: true)
 }
 
-extension Store {
-  /// Lets duplicates of a set's records give way to them. Reads only, unless it finds some.
-  func adopt(_ set: SeedSet) throws -> [AnyRecordName] {
-    let isNeeded = try snapshot { reader in
-      try set.adoptions.contains { rule in
-        try !reader.duplicates(rule, set).isEmpty || !reader.lateMembers(rule.type).isEmpty
-      }
+// MARK: - Finding
+
+extension SeedSet {
+  /// Whether a store has duplicates of the set's records, which are to give way to them.
+  func finds(_ reader: StateReader) throws -> Bool {
+    try adoptions.contains { rule in
+      try !reader.duplicates(rule, self).isEmpty || !reader.lateMembers(rule.type).isEmpty
     }
-    guard isNeeded else { return [] }
-    return try replicate { try $0.adopt(set) }.value
   }
 }
-
-// MARK: - Finding
 
 extension StateReader {
   /// A record of an older app version, and the seed that it is a copy of.

@@ -7,18 +7,14 @@ extension Store {
     guard file != nil else { return }
     let before = try filePages()
     report.reclaimable = before.freeBytes
-    let isWanted =
-      switch vacuum {
-      case .off: false
-      case .automatic: before.isWorthwhile && before.keepsMap
-      case .incremental: before.keepsMap
-      case .full: true
-      }
-    guard isWanted, before.free > 0 || !before.keepsMap else { return }
-    guard !isDryRun else { return report.note(given: before.freeBytes, left: 0) }
+    guard vacuum.isWorthwhile(before), before.free > 0 || !before.keepsMap else { return }
+    guard !isDryRun else {
+      (report.reclaimed, report.reclaimable) = (before.freeBytes, 0)
+      return
+    }
     try orLogged(vacuum) {
       let pages = try before.keepsMap ? vacuumInSlices(before.free) : rebuildFile(before)
-      report.note(given: pages * before.size, left: try filePages().freeBytes)
+      (report.reclaimed, report.reclaimable) = (pages * before.size, try filePages().freeBytes)
     }
   }
 
@@ -39,7 +35,7 @@ extension Store {
   private func vacuumInSlices(_ free: Int) throws -> Int {
     var (left, given) = (free, 0)
     while left > 0 {
-      let slice = try replicate { try $0.vacuumSlice(atMost: left) }.value
+      let slice = try replicate { try FilePages.giveBack($0.connection, atMost: left, $0.environment.now) }.value
       guard slice.given > 0 else { break }
       left -= slice.freed
       given += slice.given
@@ -57,7 +53,7 @@ extension Store {
     try snapshot { reader in
       let pages = try FilePages(reader.connection)
       guard !pages.keepsMap else { return }
-      if let object = try reader.connection.dependentOnRowIDs() {
+      if let object = try FilePages.dependent(reader.connection) {
         throw StoreError(
           .dependsOnRowIDs,
           "\(object) may depend on rowids, which rebuilding the file can change: drop it, compact, and create it again"
@@ -90,57 +86,4 @@ extension Store {
     _ = try emptyLog()
     return max(0, before.count - (try filePages().count))
   }
-}
-
-extension CompactionReport {
-  fileprivate mutating func note(given: Int, left: Int) { (reclaimed, reclaimable) = (given, left) }
-}
-
-extension WriteTransaction {
-  /// The most pages that one transaction moves or cuts off, for how long it goes on, and after how many it looks at the
-  /// clock.
-  private static let slicePages = 512
-  private static let sliceMilliseconds: UInt64 = 50
-  private static let stepPages = 16
-
-  /// - Returns: by how many pages the file is shorter, and how many free ones it has less.
-  func vacuumSlice(atMost most: Int) throws -> (given: Int, freed: Int) {
-    let end = environment.now().milliseconds + Self.sliceMilliseconds
-    let before = try FilePages(connection)
-    var left = min(most, Self.slicePages)
-    while left > 0 {
-      // SQLite moves one page with each step of the statement, and this takes all steps.
-      try connection.execute("PRAGMA incremental_vacuum(\(min(left, Self.stepPages)))")
-      left -= Self.stepPages
-      if environment.now().milliseconds >= end { break }
-    }
-    let after = try FilePages(connection)
-    return (before.count - after.count, before.free - after.free)
-  }
-}
-
-extension Connection {
-  /// Something in the file that may hold rowids of tables whose rows have no other number: a virtual table, since those
-  /// of SQLite go by numbers that are another table's, or a trigger or view that names a rowid.
-  /// - Returns: the name of the first one; nil if nothing depends on them.
-  fileprivate func dependentOnRowIDs() throws -> String? {
-    let query = try statement(
-      """
-      SELECT name, type, sql FROM main.sqlite_master \
-      WHERE sql IS NOT NULL AND type IN ('table', 'trigger', 'view') AND name NOT LIKE 'tally~_%' ESCAPE '~' \
-      ORDER BY type <> 'table', name
-      """)
-    defer { query.reset() }
-    while try query.step() {
-      let words = (query.text(2) ?? "").lowercased().split { !$0.isLetter && $0 != "_" }
-      let isDependent =
-        query.text(1) == "table"
-        ? words.prefix(2) == ["create", "virtual"] : !Self.rowIDs.isDisjoint(with: words)
-      if isDependent { return query.text(0) }
-    }
-    return nil
-  }
-
-  /// SQLite's names of a rowid, and that of its older full-text tables.
-  private static let rowIDs: Set<Substring> = ["rowid", "_rowid_", "oid", "docid"]
 }

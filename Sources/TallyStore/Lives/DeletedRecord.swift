@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import TallyCRDT
 
 /// A deleted record that can be restored.
@@ -15,66 +14,16 @@ public struct DeletedRecord: Sendable, Equatable {
   public var restorableUntil: Date?
 }
 
-extension Store {
-  /// Lists deleted records of a type that can be restored, those that were deleted last first.
-  ///
-  /// ```swift
-  /// for item in try store.recentlyDeleted(Game.self) {
-  ///   print(item.values["name"] ?? .null, item.restorableUntil ?? "not synced yet")
-  /// }
-  /// ```
-  ///
-  /// A record that went with its owner is not listed: it comes back with the owner. Cost: reads the hidden records of
-  /// the type.
-  /// - Parameters:
-  ///   - type: the type of the records.
-  ///   - limit: the most records of the list.
-  /// - Returns: the records that have content left.
-  /// - Throws: `StoreError.unknownType`, `.closed`; GRDB's `DatabaseError`.
-  public func recentlyDeleted<Record: Entity>(_ type: Record.Type, limit: Int = 100) throws -> [DeletedRecord] {
-    try recentlyDeleted(ofType: Record.schema.type, limit: limit)
-  }
-
-  /// The same for a type that is known by name only.
-  /// - Returns: the records that have content left.
-  /// - Throws: `StoreError.unknownType`, `.closed`; GRDB's `DatabaseError`.
-  public func recentlyDeleted(ofType type: String, limit: Int = 100) throws -> [DeletedRecord] {
-    try capturedSnapshot { try recentlyDeleted($0, type, limit) }
-  }
-
-  /// The same as part of a read of the app's, so that it can be observed.
-  ///
-  /// ```swift
-  /// let bin = store.values { db in try store.recentlyDeleted(db, Game.self) }
-  /// ```
-  ///
-  /// An observation fetches them again when any record is deleted, restored or purged, and when other devices have
-  /// heard of a delete. Cost: reads the hidden records of the type, each time.
-  /// - Returns: the records that have content left; see `recentlyDeleted(_:limit:)`.
-  /// - Throws: `StoreError.unknownType`; GRDB's `DatabaseError`.
-  public func recentlyDeleted<Record: Entity>(
-    _ db: Database, _ type: Record.Type, limit: Int = 100
+extension DeletedRecord {
+  /// Those of a type that can be restored within the window, those that were deleted last first.
+  static func recent(
+    _ reader: StateReader, _ type: String, _ limit: Int, _ window: RestoreWindow, _ today: Int
   ) throws -> [DeletedRecord] {
-    // GRDB does not see what is read without its statements; these say what an observation depends on.
-    for table in Self.deletedTables {
-      _ = try Row.fetchOne(db, sql: "SELECT * FROM \(table) LIMIT 0")
-    }
-    let connection = try Connection(db)
-    let reader = StateReader(connection, catalog: try Catalog.load(connection, cached: nil))
-    return try recentlyDeleted(reader, Record.schema.type, limit)
-  }
-
-  /// The tables that have the deleted records, and until when they can be restored.
-  static let deletedTables = ["tally_hidden", "tally_note"]
-
-  private func recentlyDeleted(_ reader: StateReader, _ type: String, _ limit: Int) throws -> [DeletedRecord] {
-    let window = options.compaction.restoreWindow
     guard let kind = reader.catalog.kind(of: type), kind.isKnown else {
       let hint = reader.catalog.schema.hint(forType: type)
       throw StoreError(.unknownType, "the type \(printable(type)) is not in the schema\(hint)")
     }
-    let days = SharedDays(try NoteTable(reader.connection).read(SharedDays.scope) ?? [:])
-    let today = today
+    let days = try SharedDays(reader.connection)
     let (visibility, hiding) = (Visibility(SnapshotFacts(reader)), Hiding(reader))
     var found: [DeletedRecord] = []
     try reader.forEachHiddenRecord(kind.number) { name, stored in

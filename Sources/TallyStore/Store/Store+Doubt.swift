@@ -1,0 +1,108 @@
+import GRDB
+import TallyCRDT
+
+extension Store {
+  /// Whether, and why, what is stored is in doubt; nil if nothing is known against it.
+  ///
+  /// ```swift
+  /// if let doubt = try store.doubt() { print(doubt.level, doubt.reason) }
+  /// ```
+  ///
+  /// Damage is found by all that reads everything: a delta for a new device, a repair, ``verify(onProgress:)``. A store
+  /// that is damaged gives nothing away, and is healed by the next sync with an intact device.
+  /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
+  public func doubt() throws -> StoreDoubt? { try snapshot { try $0.doubt() } }
+
+  /// Reads everything and looks whether it fits the sum that is kept of it. If not, the damage is noted.
+  package func fitsItsSum() throws -> Bool {
+    guard try capturedSnapshot({ try $0.fitsItsSum() }) else {
+      noteDamage(StoreError.unfit)
+      return false
+    }
+    return true
+  }
+
+  /// Whether the store knows that it is damaged, and so gives nothing away. A note of damage that is made good by now
+  /// is taken back: what fits its sum is sound. Checksums of states and indexes are put right.
+  package func checkDamage() throws -> Bool {
+    guard let doubt = try doubt(), doubt.level == .damaged else { return false }
+    guard doubt.mayPass else { return true }
+    let soundness = try capturedSnapshot { try $0.soundness() }
+    guard soundness != .unsound else { return true }
+    guard !options.isReadOnly else { return soundness == .derivedOnly }
+    return try replicate { transaction in
+      if soundness == .derivedOnly, try !transaction.putDerivedRight() { return true }
+      try transaction.note(doubt: nil, because: "")
+      return false
+    }.value
+  }
+
+  /// Notes that what is stored is damaged, where that can be written.
+  func noteDamage(_ reason: String) {
+    guard !options.isReadOnly else { return }
+    do {
+      try replicate { transaction in
+        // What is known already may name the record.
+        guard try transaction.reader.doubt()?.level != .damaged else { return }
+        try transaction.note(doubt: .damaged, because: reason)
+      }
+    } catch {
+      // The error that the caller throws is the one that matters; the damage will be found again.
+      options.environment.logger.error("damage could not be noted", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// Returns the error of a store that sends nothing because it is damaged.
+  func damaged(_ reason: String) -> StoreError {
+    StoreError(
+      .damaged,
+      "\(file.map { "\($0): " } ?? "")\(reason); sync it with an intact device, or rebuild it to take it as it is")
+  }
+
+  /// Runs something that reads what is stored; damage that it meets is noted.
+  func noticingDamage<T>(_ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch let error as StoreError where [.damaged, .corrupt].contains(error.code) && !error.isNoted {
+      noteDamage(error.message)
+      throw damaged(error.message)
+    }
+  }
+
+  /// What is wrong with the app's tables, where that explains an error of SQLite's while the store is read: another
+  /// program has dropped, renamed or rebuilt one. Otherwise the error itself.
+  package func reason(for error: any Error) -> any Error {
+    do {
+      return try read { db in
+        try TableShape.explaining(Connection(try db.handle())) { throw error }
+      }
+    } catch {
+      return error
+    }
+  }
+
+  /// Rebuilds everything that is derived from the states: indexes, change log, waits, fingerprint, view. For a store
+  /// in which `verify` finds problems; a sound one stays as it is, but for the time it takes.
+  ///
+  /// The content is taken as it is. A row whose state cannot be read keeps the values that it shows, as a new write of
+  /// this replica. A state that cannot be read and has no row is gone from here and comes again from a peer by a
+  /// repair. Both are in the report. The vector, and so what peers believe to be here, is not changed.
+  ///
+  /// If the content did not match its checksum, the store stays in doubt: the next device that it syncs with, and that
+  /// has no doubt itself, decides what both have.
+  ///
+  /// Cost: reads everything and rewrites the log; one transaction.
+  /// - Throws: GRDB's `DatabaseError`; the store is then as it was.
+  public func rebuild() throws -> RebuildReport {
+    try replicate { transaction in
+      let rebuild = Rebuild(transaction, unreadable: .writtenAnew)
+      try ImportStanding.forgetIfDamaged(transaction.connection)
+      let report = try rebuild.run()
+      let before = try transaction.reader.doubt()
+      if report.hadOtherFingerprint || !report.losses.isEmpty || before?.level == .damaged {
+        try transaction.note(doubt: .unvouched, because: before?.reason ?? "the store was rebuilt after damage")
+      }
+      return report
+    }.value
+  }
+}
