@@ -42,7 +42,7 @@ export BUILT
 
 .PHONY: demo test run-tests build-tests build-release long crash simulate planted planted-check soak models models-gate
 .PHONY: api api-check docs docs-check lint format strict examples release-symbols test-triggers test-macros test-network test-relay
-.PHONY: test-inspector demos show show-pictures relay-demo bench-relay relay-load bench bench-short instructions instructions-gate walk floors
+.PHONY: test-inspector relay-tests relay-proxies container demos show show-pictures relay-demo bench-relay relay-load bench bench-short instructions instructions-gate walk floors
 .PHONY: install install-built uninstall embedded other-tools second-opinion fuzz sanitize coverage setup setup-all clean
 
 demo: setup
@@ -107,7 +107,17 @@ test-relay: setup
 	@bash Scripts/setup.sh relay
 	@bash Scripts/setup.sh proxies
 	$(BUILD_ALL) --build-tests
-	PLAIN_MALLOC=1 $(TEST_ALL) relay: --no-parallel --filter RelayTests
+	$(MAKE) relay-tests relay-proxies
+
+# Most of that is waiting, so there are several processes. Crowds have one of their own.
+CROWDS = (SlowPeer|UnreadAnswer)Tests
+
+relay-tests:
+	PLAIN_MALLOC=1 $(TEST_ALL) relay-crowds: --no-parallel --filter 'RelayTests.$(CROWDS)' \
+	  -- relay: --no-parallel --filter 'RelayTests.[A-L]' -- relay-2: --no-parallel --filter 'RelayTests.[M-Q]' \
+	  -- relay-3: --no-parallel --filter RelayTests --skip 'RelayTests.([A-Q]|$(CROWDS))'
+
+relay-proxies:
 	bash Scripts/relay-proxies.sh .build-all/debug/tally
 
 # The inspector: its server, and its pages in a real browser, which is installed where that may be done and left out, with a word, elsewhere.
@@ -131,6 +141,10 @@ show-pictures: setup
 	$(BUILD_ALL) --product tally
 	$(BUILD_ALL) --product Scorebook
 	bash Scripts/inspector-pages.sh .build-all/debug/tally --pictures Docs/Inspector
+
+# The container file of a relay: built where docker or podman is, and otherwise its steps, in an empty root.
+container: setup
+	bash Scripts/container.sh
 
 # A relay and three devices, each a process; the relay is killed in between.
 relay-demo: setup

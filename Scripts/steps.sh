@@ -2,9 +2,11 @@
 # For other scripts: runs steps beside one another, and says how each ended, how long it took, and what it took of the processors.
 #
 #   steps_folder=FOLDER            where each step's log is kept, and how long it took
-#   run_steps JOBS "NAME: COMMAND"…
+#   run_steps JOBS "NAME [after=NAME,…] [behind] [waits]: COMMAND"…
 #
-# A step that fails ends the run: none begins after it, and the end of its log is shown. At the end of all, print_times.
+# At most JOBS run at a time, in the order in which they are given; one that is to come after others begins when all of them have passed.
+# A step that mostly waits is not counted. One that is behind takes what the others leave of the processors. A step that fails ends the
+# run: none begins after it, and the end of its log is shown. At the end of all, print_times.
 steps_folder=${steps_folder:-.build/steps}
 steps_times=()
 # Each step has a session of its own where there is such a thing, so that all of it can be ended.
@@ -27,45 +29,76 @@ children_seconds() {
     END { printf "%.0f\n", sum }' "$1"
 }
 
-# one_step NAME COMMAND: runs it with a log of its own. It is called in a shell of its own, whose only child is the step.
+# one_step NAME COMMAND NICE: runs it with a log of its own. It is called in a shell of its own, whose only child is the step. Linux shares
+# its processors among sessions first, and looks at what is nice only within each: the session is told too, where it can be.
 one_step() {
   local began=$SECONDS status=0
-  $steps_session bash -c "$2" >"$steps_folder/$1.log" 2>&1 </dev/null &
+  # shellcheck disable=SC2016  # the step's own shell expands them
+  $steps_session bash -c 'if [ "$2" -gt 0 ]; then
+      renice -n "$2" -p $$ >/dev/null
+      if [ -w /proc/self/autogroup ]; then echo "$2" 2>/dev/null >/proc/self/autogroup || true; fi
+    fi
+    exec bash -c "$1"' step "$2" "$3" >"$steps_folder/$1.log" 2>&1 </dev/null &
   echo $! >"$steps_folder/$1.pid"
   wait $! || status=$?
   times >"$steps_folder/$1.times"
   echo "$status $((SECONDS - began)) $(children_seconds "$steps_folder/$1.times")" >"$steps_folder/$1.ended"
 }
 
+# is_ready STEP PASSED: whether all have passed that the step is to come after. PASSED has names with spaces around.
+is_ready() {
+  local word needed
+  for word in ${1%%: *}; do
+    [ "${word%%=*}" = after ] || continue
+    for needed in $(tr , ' ' <<<"${word#after=}"); do [[ $2 == *" $needed "* ]] || return 1; done
+  done
+}
+
+# says STEP WORD: whether one of the words after the step's name is that.
+says() { [[ " ${1%%: *} " == *" $2 "* ]]; }
+
 run_steps() {
-  local jobs=$1 step name status seconds processor failed='' running=()
+  local jobs=$1 step other name status seconds processor failed='' passed=' ' counted running=() waiting=()
   shift
   mkdir -p "$steps_folder"
   while [ $# -gt 0 ] || [ ${#running[@]} -gt 0 ]; do
-    while [ $# -gt 0 ] && [ -z "$failed" ] && [ ${#running[@]} -lt "$jobs" ]; do
-      name=${1%%: *}
+    waiting=()
+    for step in "$@"; do
+      counted=0
+      for other in ${running[@]+"${running[@]}"}; do says "$other" waits || counted=$((counted + 1)); done
+      if [ -n "$failed" ] || ! is_ready "$step" "$passed" || { [ "$counted" -ge "$jobs" ] && ! says "$step" waits; }; then
+        waiting+=("$step")
+        continue
+      fi
+      name=${step%%[: ]*}
       rm -f "$steps_folder/$name.ended" "$steps_folder/$name.pid"
-      one_step "$name" "${1#*: }" &
-      running+=("$name")
-      shift
+      one_step "$name" "${step#*: }" "$(says "$step" behind && echo 19 || echo 0)" &
+      running+=("$step")
     done
-    [ -z "$failed" ] || set --
+    [ -z "$failed" ] || waiting=()
+    set -- ${waiting[@]+"${waiting[@]}"}
+    if [ ${#running[@]} -eq 0 ] && [ $# -gt 0 ]; then
+      echo "no step is called so, or each waits for another: $1" >&2
+      return 1
+    fi
     sleep 0.5
     local rest=()
-    for name in "${running[@]}"; do
+    for step in ${running[@]+"${running[@]}"}; do
+      name=${step%%[: ]*}
       if [ ! -s "$steps_folder/$name.ended" ]; then
         # A step that is gone without a word has failed.
         if [ -s "$steps_folder/$name.pid" ] && ! kill -0 "$(cat "$steps_folder/$name.pid")" 2>/dev/null; then
           sleep 2
           [ -s "$steps_folder/$name.ended" ] || echo "137 0 0" >"$steps_folder/$name.ended"
         fi
-        rest+=("$name")
+        rest+=("$step")
         continue
       fi
       read -r status seconds processor <"$steps_folder/$name.ended"
       steps_times+=("$seconds $processor $name")
       if [ "$status" = 0 ]; then
-        echo "== $name: passed in $seconds s, $processor s of processor"
+        passed+="$name "
+        echo "== $name: passed in $seconds s, $processor s of processor, $SECONDS s after the beginning"
         # What a step says of its tests, and of what it left out.
         grep -hE '(passed|failed) after|[0-9]+ passed, [0-9]+ failed|left out|not tested|not counted|run make planted' "$steps_folder/$name.log" |
           grep -vE '^([✔◇]|==|…) ?(Test|Suite|[0-9])' | tail -n 30 || true
