@@ -31,55 +31,51 @@ public struct RelayWrites: Sendable, Hashable {
   /// Creates a request's writes.
   public init(_ writes: [Write]) { self.writes = writes }
 
-  private static let magic = Array("TRW".utf8) + [1]
-
-  private enum Kind {
-    static let put: UInt8 = 2
-    static let removal: UInt8 = 3
-  }
-
   /// The most bytes of a write besides its content: kind, name and size.
   public static let overhead = 1 + 1 + RelayLimits.nameBytes + 4
   /// The number of bytes before the first write, at most.
   public static let headBytes = 6
 
   /// Returns the body of the request.
-  public func bytes() -> [UInt8] {
-    var bytes = Self.magic
-    bytes.reserveCapacity(writes.reduce(Self.headBytes) { $0 + Self.overhead + $1.byteCount })
-    RelayReader.append(UInt64(writes.count), to: &bytes)
-    for write in writes {
-      switch write {
-      case .put(let name, let content):
-        bytes.append(Kind.put)
-        RelayReader.append(name, to: &bytes)
-        RelayReader.append(UInt64(content.count), to: &bytes)
-        bytes += content
-      case .removal(let name):
-        bytes.append(Kind.removal)
-        RelayReader.append(name, to: &bytes)
-      }
-    }
-    return bytes
-  }
+  public func bytes() -> [UInt8] { writes.framed() }
 
   /// The writes that a body says.
   /// - Throws: `RelayPage.Malformed`. Nothing is allocated for what is beyond its limit.
-  public init(_ bytes: [UInt8]) throws(RelayPage.Malformed) {
-    var reader = try RelayReader(bytes, Self.magic)
-    let count = try reader.count(upTo: RelayLimits.batchEntries)
-    writes = []
-    for _ in 0..<count {
-      switch try reader.byte() {
-      case Kind.put:
-        let name = try reader.name()
-        let content = Array(try reader.next(try reader.number(upTo: RelayLimits.bodyBytes)))
-        writes.append(.put(name: name, content: content))
-      case Kind.removal: writes.append(.removal(name: try reader.name()))
-      default: throw .unknown
-      }
+  public init(_ bytes: [UInt8]) throws(RelayPage.Malformed) { writes = try [Write](framed: bytes) }
+}
+
+extension RelayWrites.Write: RelayFramed {
+  static let magic = Array("TRW".utf8) + [1]
+  static let hasCheck = false
+
+  private enum Kind {
+    static let put: UInt8 = 2
+    static let removal: UInt8 = 3
+  }
+
+  var mostBytes: Int { RelayWrites.overhead + byteCount }
+
+  func append(to bytes: inout [UInt8]) {
+    switch self {
+    case .put(let name, let content):
+      bytes.append(Kind.put)
+      RelayReader.append(name, to: &bytes)
+      RelayReader.append(UInt64(content.count), to: &bytes)
+      bytes += content
+    case .removal(let name):
+      bytes.append(Kind.removal)
+      RelayReader.append(name, to: &bytes)
     }
-    try reader.end()
+  }
+
+  init(from reader: inout RelayReader) throws(RelayPage.Malformed) {
+    switch try reader.byte() {
+    case Kind.put:
+      let name = try reader.name()
+      self = .put(name: name, content: Array(try reader.next(try reader.number(upTo: RelayLimits.bodyBytes))))
+    case Kind.removal: self = .removal(name: try reader.name())
+    default: throw .unknown
+    }
   }
 }
 
@@ -104,7 +100,20 @@ public struct RelayResults: Sendable, Hashable {
   /// Creates an answer.
   public init(_ results: [Result]) { self.results = results }
 
-  private static let magic = Array("TRR".utf8) + [1]
+  /// The most bytes of an answer to so many writes.
+  public static func mostBytes(for count: Int) -> Int { 16 + count * 64 }
+
+  /// Returns the body of the answer.
+  public func bytes() -> [UInt8] { results.framed() }
+
+  /// The outcomes that an answer says.
+  /// - Throws: `RelayPage.Malformed`.
+  public init(_ bytes: [UInt8]) throws(RelayPage.Malformed) { results = try [Result](framed: bytes) }
+}
+
+extension RelayResults.Result: RelayFramed {
+  static let magic = Array("TRR".utf8) + [1]
+  static let hasCheck = true
 
   private enum Kind {
     static let put: UInt8 = 1
@@ -113,51 +122,34 @@ public struct RelayResults: Sendable, Hashable {
     static let refused: UInt8 = 4
   }
 
-  /// The most bytes of an answer to so many writes.
-  public static func mostBytes(for count: Int) -> Int { 16 + count * 64 }
+  var mostBytes: Int { 64 }
 
-  /// Returns the body of the answer.
-  public func bytes() -> [UInt8] {
-    var bytes = Self.magic
-    RelayReader.append(UInt64(results.count), to: &bytes)
-    for result in results {
-      switch result {
-      case .put(let position):
-        bytes.append(Kind.put)
-        RelayReader.append(position, to: &bytes)
-      case .known(let position):
-        bytes.append(Kind.known)
-        RelayReader.append(position, to: &bytes)
-      case .removed: bytes.append(Kind.removed)
-      case .refused(let code, let retryAfter):
-        bytes.append(Kind.refused)
-        RelayReader.append((code ?? .internal).rawValue, to: &bytes)
-        RelayReader.append(UInt64(retryAfter ?? 0), to: &bytes)
-      }
+  func append(to bytes: inout [UInt8]) {
+    switch self {
+    case .put(let position):
+      bytes.append(Kind.put)
+      RelayReader.append(position, to: &bytes)
+    case .known(let position):
+      bytes.append(Kind.known)
+      RelayReader.append(position, to: &bytes)
+    case .removed: bytes.append(Kind.removed)
+    case .refused(let code, let retryAfter):
+      bytes.append(Kind.refused)
+      RelayReader.append((code ?? .internal).rawValue, to: &bytes)
+      RelayReader.append(UInt64(retryAfter ?? 0), to: &bytes)
     }
-    let check = RelayReader.check(of: bytes[...])
-    bytes += check
-    return bytes
   }
 
-  /// The outcomes that an answer says.
-  /// - Throws: `RelayPage.Malformed`.
-  public init(_ bytes: [UInt8]) throws(RelayPage.Malformed) {
-    var reader = try RelayReader(checked: bytes, Self.magic)
-    let count = try reader.count(upTo: RelayLimits.batchEntries)
-    results = []
-    for _ in 0..<count {
-      switch try reader.byte() {
-      case Kind.put: results.append(.put(position: try reader.number()))
-      case Kind.known: results.append(.known(position: try reader.number()))
-      case Kind.removed: results.append(.removed)
-      case Kind.refused:
-        let code = RelayProblem.Code(rawValue: try reader.name())
-        let seconds = try reader.number(upTo: Int(Int32.max))
-        results.append(.refused(code, retryAfter: seconds > 0 ? seconds : nil))
-      default: throw .unknown
-      }
+  init(from reader: inout RelayReader) throws(RelayPage.Malformed) {
+    switch try reader.byte() {
+    case Kind.put: self = .put(position: try reader.number())
+    case Kind.known: self = .known(position: try reader.number())
+    case Kind.removed: self = .removed
+    case Kind.refused:
+      let code = RelayProblem.Code(rawValue: try reader.name())
+      let seconds = try reader.number(upTo: Int(Int32.max))
+      self = .refused(code, retryAfter: seconds > 0 ? seconds : nil)
+    default: throw .unknown
     }
-    try reader.end()
   }
 }

@@ -28,8 +28,7 @@
       public var bodyBytes = 256 << 20
       /// The most bytes of one entry; a larger one is refused.
       public var entryBytes = 1 << 30
-      /// The most bytes of a space that has no quota of its own; nil for no limit. Writes that are under way together
-      /// may exceed it by what waits for the disk.
+      /// The most bytes of a space that has no quota of its own; nil for no limit.
       public var spaceBytes: Int64?
       /// The most bytes of the relay's file; nil for no limit. What would need more is answered with 507
       /// `storageFull`. Not for a database.

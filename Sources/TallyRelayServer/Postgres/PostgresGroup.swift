@@ -62,6 +62,8 @@
     private(set) var chunkChanges: [ChunkChange] = []
     /// Which new row has a position.
     private var newIndices: [EntryKey: Int] = [:]
+    /// The quota of a space without one of its own, for the request that is done.
+    private var quota: Int64?
 
     init(
       time: Int64, spaces: [Int64: SpaceRow], entries: [EntryKey: Entry], uploads: [EntryKey: Upload],
@@ -84,6 +86,7 @@
       } catch {
         return .failure(error)
       }
+      quota = request.writer.quota
       // Where a write of the request has left the log, if nothing else has come after the cursor that it was made with.
       var own: RelayCursor?
       return .success(
@@ -125,7 +128,7 @@
     {
       if let known = entries[key] { return RelayStore.Put(isKnown: true, position: known.position, cursor: nil) }
       let staged = uploads[key]?.received ?? 0
-      try RelayStore.check(try space(key.space), growsBy: Int64(body.count) + RelayStore.overhead - staged)
+      try check(key.space, growsBy: Int64(body.count) + RelayStore.overhead - staged)
       dropUpload(key)
       let isInline = body.count <= RelayStore.inlineBytes
       if !isInline {
@@ -148,7 +151,7 @@
       guard offset == received, !piece.isEmpty || length == 0 else { return .elsewhere(received) }
       let rest = Int64(length - received) + RelayStore.overhead
       let staged = continued == nil ? uploads[key]?.received ?? 0 : 0
-      try RelayStore.check(try space(key.space), growsBy: rest - staged)
+      try check(key.space, growsBy: rest - staged)
       if continued == nil {
         dropUpload(key)
         try clearPlace(key)
@@ -190,6 +193,10 @@
 
     private func space(_ number: Int64) throws(RelayProblem) -> SpaceRow {
       try SpaceRow.live(spaces[number])
+    }
+
+    private func check(_ space: Int64, growsBy bytes: Int64) throws(RelayProblem) {
+      try RelayStore.check(try self.space(space).limited(to: quota), growsBy: bytes)
     }
 
     /// Appends an entry. The space has `growth` bytes more then, beside the place in the log.

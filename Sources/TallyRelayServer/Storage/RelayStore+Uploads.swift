@@ -142,7 +142,7 @@
             """, arguments: [space.number, time, name])
         guard !expired.isEmpty else { throw problem }
         try leaveUploads(db, expired)
-        try check(try SpaceRow.fetch(db, space.number), growsBy: bytes)
+        try check(try SpaceRow.fetch(db, space.number).limited(to: space.quota), growsBy: bytes)
       }
     }
 

@@ -160,6 +160,13 @@
 
     var cursor: RelayCursor? { UInt64(exactly: head).flatMap { RelayCursor(position: $0, chain: chain) } }
 
+    /// The same space with a quota, unless it has one of its own.
+    func limited(to quota: Int64?) -> SpaceRow {
+      SpaceRow(
+        number: number, id: id, head: head, chain: chain, entries: entries, bytes: bytes, quota: self.quota ?? quota,
+        deleted: deleted)
+    }
+
     /// - Throws: `RelayProblem` if it is deleted or not there.
     static func fetch(_ db: Database, _ number: Int64) throws -> SpaceRow {
       let statement = try db.cachedStatement(

@@ -7,9 +7,18 @@
     let space: Int64
     /// The hash of the token; nil for the relay's owner, who needs none.
     let token: [UInt8]?
+    /// The most bytes of the space if it has no quota of its own; nil for no limit.
+    let quota: Int64?
 
     /// Somebody who writes into a space.
-    package init(space: Int64, token: [UInt8]? = nil) { (self.space, self.token) = (space, token) }
+    package init(space: Int64, token: [UInt8]? = nil, quota: Int64? = nil) {
+      (self.space, self.token, self.quota) = (space, token, quota)
+    }
+
+    /// The same writer where spaces without a quota of their own have one.
+    func limited(to quota: Int64?) -> RelayWriter {
+      RelayWriter(space: space, token: token, quota: self.quota ?? quota)
+    }
 
     /// A token, as the transaction finds it.
     struct Found: Sendable {

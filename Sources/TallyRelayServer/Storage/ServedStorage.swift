@@ -19,34 +19,20 @@
     func write(_ writes: [RelayWrites.Write], by writer: RelayWriter, after cursor: RelayCursor?) async throws
       -> [RelayStore.Outcome]
     {
-      var refused = try await refusals(of: writes, in: writer.space)
-      let rest = writes.indices.filter { refused[$0] == nil }.map { writes[$0] }
-      let grows = rest.contains { if case .put = $0 { true } else { false } }
-      var outcomes: ArraySlice<RelayStore.Outcome> = []
-      if !rest.isEmpty || writes.isEmpty {
-        let done: [RelayStore.Outcome] = try await timed {
-          if grows { return try await base.write(rest, by: writer, after: cursor) }
-          return try await removing { try await base.write(rest, by: writer, after: cursor) }
-        }
-        outcomes = done[...]
-      }
-      return try writes.indices.map { index in
-        if let problem = refused.removeValue(forKey: index) { return .refused(problem) }
-        guard let outcome = outcomes.popFirst() else { throw RelayProblem(.internal, "a write was not answered") }
-        return outcome
+      let writer = writer.limited(to: quota)
+      let grows = writes.contains { if case .put = $0 { true } else { false } }
+      return try await timed {
+        if grows { return try await base.write(writes, by: writer, after: cursor) }
+        return try await removing { try await base.write(writes, by: writer, after: cursor) }
       }
     }
 
     func put(
       piece: [UInt8], at offset: Int, of length: Int, _ name: String, by writer: RelayWriter, after cursor: RelayCursor?
     ) async throws -> RelayStore.Piece {
-      let row = try await limitedSpace(writer.space)
-      if let row {
-        let growth = try await growth(name, Int64(length), row)
-        if growth > 0 { try RelayStore.check(row, growsBy: growth) }
-      }
-      return try await timed {
-        try await base.put(piece: piece, at: offset, of: length, name, by: writer, after: cursor)
+      try await timed {
+        try await base.put(
+          piece: piece, at: offset, of: length, name, by: writer.limited(to: quota), after: cursor)
       }
     }
 
@@ -78,59 +64,8 @@
       return value
     }
 
-    // MARK: The relay's quota
-
-    /// A space to which the relay's quota applies, with that; nil if it has one of its own, or there is none.
-    private func limitedSpace(_ number: Int64) async throws -> SpaceRow? {
-      guard let quota else { return nil }
-      let row = try await base.space(number)
-      return row.quota == nil ? row.limited(to: quota) : nil
-    }
-
-    /// By how much a space grows with an entry of so many bytes. One that is there is no other.
-    private func growth(_ name: String, _ bytes: Int64, _ space: SpaceRow) async throws -> Int64 {
-      do {
-        let upload = try await base.upload(name, in: space.number)
-        guard upload.received < upload.length else { return 0 }
-        return bytes + RelayStore.overhead - Int64(upload.received)
-      } catch let problem as RelayProblem where problem.code == .noSuchUpload {
-        return bytes + RelayStore.overhead
-      }
-    }
-
-    /// Those of several writes for which a space has no room, by their places. Writes that are under way at the same
-    /// time are not seen: together they may exceed the relay's quota by what may wait for the disk.
-    private func refusals(of writes: [RelayWrites.Write], in space: Int64) async throws -> [Int: RelayProblem] {
-      guard var row = try await limitedSpace(space) else { return [:] }
-      let most = writes.reduce(row.bytes) { $0 + Int64($1.byteCount) + RelayStore.overhead }
-      guard let quota = row.quota, most > quota else { return [:] }
-      var refused: [Int: RelayProblem] = [:]
-      for (index, write) in writes.enumerated() {
-        switch write {
-        case .put(let name, let content):
-          let growth = try await growth(name, Int64(content.count), row)
-          do throws(RelayProblem) {
-            if growth > 0 { try RelayStore.check(row, growsBy: growth) }
-            row.bytes += growth
-          } catch { refused[index] = error }
-        case .removal(let name):
-          if let size = try await size(of: name, in: space) { row.bytes += RelayStore.overhead - size }
-        }
-      }
-      return refused
-    }
-
-    private func size(of name: String, in space: Int64) async throws -> Int64? {
-      do {
-        return Int64(try await base.entry(name, in: space).size)
-      } catch let problem as RelayProblem where problem.code == .noSuchEntry {
-        return nil
-      }
-    }
-
     func space(_ number: Int64) async throws -> SpaceRow {
-      let row = try await base.space(number)
-      return quota.map(row.limited) ?? row
+      try await base.space(number).limited(to: quota)
     }
 
     // MARK: As it is
@@ -190,15 +125,6 @@
     }
 
     func close() throws { try base.close() }
-  }
-
-  extension SpaceRow {
-    /// The same space with a quota, unless it has one of its own.
-    fileprivate func limited(to quota: Int64) -> SpaceRow {
-      SpaceRow(
-        number: number, id: id, head: head, chain: chain, entries: entries, bytes: bytes, quota: self.quota ?? quota,
-        deleted: deleted)
-    }
   }
 
   /// How long writes took, from when the storage was asked until they were on the disk.

@@ -31,7 +31,7 @@
       let row = try Row.fetchOne(statement, arguments: [writer.space, name, writer.token.map { Data($0) }])
       try writer.check(row.flatMap { RelayWriter.Found($0) }, time)
       (self.db, self.time) = (db, time)
-      space = try SpaceRow.live(row.map { SpaceRow($0) })
+      space = try SpaceRow.live(row.map { SpaceRow($0) }).limited(to: writer.quota)
       first = (name, row?[12], row?[13])
     }
 
@@ -103,7 +103,7 @@
 
     private mutating func refresh() throws {
       guard isStale else { return }
-      space = try SpaceRow.fetch(db, space.number)
+      space = try SpaceRow.fetch(db, space.number).limited(to: space.quota)
       isStale = false
     }
 
@@ -149,7 +149,7 @@
           """)
       let row = try Row.fetchOne(statement, arguments: [writer.space, writer.token.map { Data($0) }])
       try writer.check(row.flatMap { RelayWriter.Found($0) }, time)
-      return try live(row.map { SpaceRow($0) })
+      return try live(row.map { SpaceRow($0) }).limited(to: writer.quota)
     }
   }
 #endif
