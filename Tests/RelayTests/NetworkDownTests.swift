@@ -35,9 +35,10 @@
         let before = try vainTries(network, watching)
         try network.down()
         for name in ["a", "b"] { try await put("cut\(cut)-\(name)", into: name, folder) }
-        // Each further try comes after about twice the time: cuts last from a second to some twenty.
+        // Each further try comes after about twice the time: cuts last from a second to some twenty, and longer where
+        // a new connection is tried, which the system gives up late.
         for (index, tries) in before.enumerated() {
-          try await Looking.until("store \(index) has tried in vain", within: .seconds(60)) {
+          try await Looking.until("store \(index) has tried in vain", within: .seconds(240)) {
             try vainTries(network, watching)[index] >= tries + 2 + cut % 4
           }
         }

@@ -111,8 +111,10 @@
       return (listener, Int(UInt16(bigEndian: address.sin_port)))
     }
 
-    /// A connection to a port of this machine, blocking. The system tries often, or once more if `tries` is 1.
-    static func connect(_ port: Int, tries: Int32? = nil) throws -> Int32 {
+    /// A connection to a port of this machine, blocking. The system tries often, or once more if `tries` is 1. If it is
+    /// one of a crowd, it comes from another address of this machine where there is one, since a relay that starts
+    /// again at its port cannot if the system has given that to a client.
+    static func connect(_ port: Int, tries: Int32? = nil, isCrowd: Bool = false) throws -> Int32 {
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       guard descriptor >= 0 else { throw Failure(call: "socket", number: errno) }
       #if os(Linux)
@@ -124,6 +126,23 @@
       address.sin_family = sa_family_t(AF_INET)
       address.sin_port = in_port_t(UInt16(port).bigEndian)
       address.sin_addr.s_addr = inet_addr("127.0.0.1")
+      #if os(Linux)
+        if isCrowd {
+          var own = sockaddr_in()
+          own.sin_family = sa_family_t(AF_INET)
+          own.sin_addr.s_addr = inet_addr("127.0.0.2")
+          let isBound = withUnsafePointer(to: &own) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+              bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+          }
+          guard isBound else {
+            let number = errno
+            close(descriptor)
+            throw Failure(call: "bind", number: number)
+          }
+        }
+      #endif
       var timeout = timeval(tv_sec: 60, tv_usec: 0)
       setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
       let result = withUnsafePointer(to: &address) { pointer in

@@ -15,7 +15,7 @@
     init(_ count: Int, _ port: Int, _ space: String, writer: String, followers: [String]) throws {
       let digest = RelayDigest.field(SHA256.hash([]))
       for number in 0..<count {
-        let peer = try RawHTTP.connect(port)
+        let peer = try RawHTTP.connect(port, isCrowd: true)
         all.append(peer)
         switch number % 3 {
         case 0: Self.send("GET /v1/spaces/\(space)/changes HTTP/1.1\r\nHost: a\r\nAuthoriza", peer)

@@ -22,7 +22,7 @@
     func ask(_ tokens: [String], _ path: String, port: Int) throws -> [Int] {
       let peers = try tokens.map { token in
         let request = Array("GET \(path) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(token)\r\n\r\n".utf8)
-        let peer = try RawHTTP.connect(port)
+        let peer = try RawHTTP.connect(port, isCrowd: true)
         all.append(peer)
         if isTight {
           var bytes: Int32 = 4_096
