@@ -47,6 +47,7 @@ for tier in core forged store copies seeds world relay rawsql damage value shred
 done
 steps+=(
   "$(scaled 10) relay: TALLY_EFFORT=$((1 + $(scaled 2))) make test-relay BUILT=1"
+  "12 container: make container"
   "$(scaled 5) second-opinion: make second-opinion SECONDS=$(($(scaled 5) * 60))"
   "$((8 + $(scaled 4))) fuzz: make fuzz SECONDS=$(($(scaled 4) * 60))"
   "$(scaled 8) models: make models MODELS=$(($(scaled 5) * 100))"
