@@ -17,14 +17,15 @@
       /// that reads must take `slowestBytesPerSecond` after that time.
       public var longestWrite: Duration = .seconds(60)
       /// The maximum number of bytes of answers and events that are in memory at once, of all requests together. A
-      /// token gets a sixteenth.
+      /// token gets a sixteenth of what others have left.
       public var answerBytes = 256 << 20
       /// The maximum lifetime of a stream of events; it ends after seven tenths of that or later, at random.
       public var streamLife: Duration = .seconds(90 * 60)
       /// The maximum number of open connections. Others wait for one to end. Each takes a file descriptor: a process
       /// that may have fewer must set this lower, as `tally relay` does, since one without any left does not go on.
       public var connections = 20_000
-      /// The maximum number of bytes of bodies that are taken in at once, of all requests together.
+      /// The maximum number of bytes of bodies that are taken in at once, of all requests together. A token gets a
+      /// quarter of what others have left.
       public var bodyBytes = 256 << 20
       /// The most bytes of one entry; a larger one is refused.
       public var entryBytes = 1 << 30
@@ -33,7 +34,8 @@
       /// The most bytes of the relay's file; nil for no limit. What would need more is answered with 507
       /// `storageFull`. Not for a database.
       public var fileBytes: Int64?
-      /// The time that a body may take before its rate counts.
+      /// The time that a body may take before its rate counts. A body that came fast may pause for as long as
+      /// `longestWrite`.
       public var slowBody: Duration = .seconds(10)
       /// The minimum number of bytes of a body per second after that, and of an answer.
       public var slowestBytesPerSecond = 1_024

@@ -1,25 +1,29 @@
 #if Relay
   import Synchronization
 
-  /// The rate at which a body arrives.
+  /// The rate at which a body arrives. What comes faster than it must is a credit against a pause, but of no more than
+  /// a client may leave an answer unread: a large body whose end does not come would otherwise take up room for an
+  /// hour.
   final class BodyPace: Sendable {
     private let limits: RelaySettings.Limits
     private let time: @Sendable () -> Duration
-    private let start: Duration
-    /// The number of bytes that have come; nil when all have.
-    private let count = Mutex<Int?>(0)
+    /// When more must have come; nil when all has.
+    private let deadline: Mutex<Duration?>
 
     init(_ limits: RelaySettings.Limits, _ time: @escaping @Sendable () -> Duration) {
-      (self.limits, self.time, start) = (limits, time, time())
+      (self.limits, self.time) = (limits, time)
+      deadline = Mutex(time() + limits.slowBody)
     }
 
-    func note(_ bytes: Int) { count.withLock { $0 = $0.map { $0 + bytes } } }
-    func end() { count.withLock { $0 = nil } }
+    func note(_ bytes: Int) {
+      let latest = time() + limits.longestWrite
+      let credit = Duration.seconds(1) * (Double(bytes) / Double(limits.slowestBytesPerSecond))
+      deadline.withLock { deadline in deadline = deadline.map { max($0, min($0 + credit, latest)) } }
+    }
+
+    func end() { deadline.withLock { $0 = nil } }
 
     /// Whether less has come than must have by now.
-    var isTooSlow: Bool {
-      guard let count = count.withLock({ $0 }) else { return false }
-      return time() - start > limits.slowBody + .seconds(1) * (count / limits.slowestBytesPerSecond)
-    }
+    var isTooSlow: Bool { deadline.withLock { $0.map { time() > $0 } ?? false } }
   }
 #endif

@@ -11,11 +11,12 @@
     }
 
     private let limit: Int
-    private let share: Int
+    private let parts: Int
     private let state = Mutex(State())
 
-    /// So many bytes, of which one token gets a part, so that one that reads or sends nothing keeps nobody else out.
-    init(_ limit: Int, parts: Int) { (self.limit, share) = (limit, limit / parts) }
+    /// So many bytes, of which one token gets a part, so that one that reads or sends nothing keeps nobody else out. It
+    /// is a part of what others have left, so that some that do the same leave room for one more.
+    init(_ limit: Int, parts: Int) { (self.limit, self.parts) = (limit, parts) }
 
     /// The bytes that are taken, and the number of tokens that have taken any.
     var usage: (bytes: Int, tokens: Int) { state.withLock { ($0.used, $0.byToken.count) } }
@@ -24,8 +25,9 @@
     /// - Throws: `RelayProblem` if there is no room.
     func room(for bytes: Int, of token: [UInt8]) throws -> Room {
       let hasRoom = state.withLock { state in
-        let own = state.byToken[token, default: 0] + bytes
-        guard state.used + bytes <= limit, own <= max(share, bytes) else { return false }
+        let before = state.byToken[token, default: 0]
+        let own = before + bytes
+        guard state.used + bytes <= limit, own <= max(share(state, before), bytes) else { return false }
         state.used += bytes
         state.byToken[token] = own
         return true
@@ -40,7 +42,7 @@
     func room(from fewest: Int, to most: Int, of token: [UInt8]) throws -> Room {
       let bytes = state.withLock { state in
         let own = state.byToken[token, default: 0]
-        let left = min(limit - state.used, max(share, fewest) - own)
+        let left = min(limit - state.used, max(share(state, own), fewest) - own)
         guard left >= fewest else { return 0 }
         let bytes = min(most, max(left / 4, fewest))
         state.used += bytes
@@ -58,6 +60,9 @@
       defer { room.leave() }
       return try await body()
     }
+
+    /// What a token that has taken some may have in all.
+    private func share(_ state: State, _ own: Int) -> Int { (limit - (state.used - own)) / parts }
 
     private static var busy: RelayProblem {
       RelayProblem(.busy, "the relay has too much in its memory", retryAfter: 1)
