@@ -60,6 +60,25 @@ let tallyMacros: Target.Dependency = .target(name: "TallyMacros", condition: .wh
 #else
   let mainActorByDefault: [SwiftSetting] = []
 #endif
+// CloudKit where there is none, for our own tests and nothing else: the names that TallyCloudKit uses, and an iCloud in
+// memory behind them. Only the Makefile sets TALLY_TESTS; in an app's build TallyCloudKit is empty there.
+#if canImport(Darwin)
+  let hasStubs = false
+#else
+  let hasStubs = Context.environment["TALLY_TESTS"] != nil
+#endif
+let cloudKit: [Target.Dependency] = hasStubs ? ["CloudKit"] : []
+let cloudKitTests: [Target] =
+  hasStubs
+  ? [
+    .target(name: "CloudKit", path: "Tests/Stubs/CloudKit"),
+    .testTarget(
+      name: "TallyCloudKitTests",
+      dependencies: [
+        "CloudKit", "Tally", "TallyCRDT", "TallyCloudKit", "TallyRig", "TallyStore", "TallySync", "TallyTesting",
+        "TestEffort", grdb,
+      ]),
+  ] : []
 let nio: [Target.Dependency] = [
   network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"), network("NIOTLS", "swift-nio"),
   network("NIOSSL", "swift-nio-ssl"),
@@ -80,6 +99,7 @@ let package = Package(
     .library(name: "TallyNetwork", targets: ["TallyNetwork"]),
     .library(name: "TallyRelay", targets: ["TallyRelay"]),
     .library(name: "TallyRelayServer", targets: ["TallyRelayServer"]),
+    .library(name: "TallyCloudKit", targets: ["TallyCloudKit"]),
     .library(name: "TallyInspector", targets: ["TallyInspector"]),
     .library(name: "TallyTesting", targets: ["TallyTesting"]),
     .executable(name: "tally", targets: ["TallyCLI"]),
@@ -130,6 +150,8 @@ let package = Package(
     // What can be read of a damaged file. Others need not build it.
     .target(name: "TallyRecovery", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", grdb, sqlite]),
     .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", logging, metrics]),
+    // iCloud as a mailbox; empty where there is no CloudKit. Others need not build it.
+    .target(name: "TallyCloudKit", dependencies: ["TallyCRDT", "TallyStore", "TallySync"] + cloudKit),
     // Rows of other databases, for apps that had one before. Others need not build it.
     .target(name: "TallyImport", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", grdb, sqlite]),
     // What an app imports: the names that it needs, and GRDB.
@@ -267,9 +289,9 @@ let package = Package(
     .testTarget(
       name: "DocExamples",
       dependencies: [
-        "Pantry", "Tally", "TallyImport", "TallyRecovery", "TallyStore", "TallySync", "TallyRelay", "TallyTesting",
-        tallyInspector, tallyMacros, tallyNetwork, grdb,
-      ]),
+        "Pantry", "Tally", "TallyCloudKit", "TallyImport", "TallyRecovery", "TallyStore", "TallySync", "TallyRelay",
+        "TallyTesting", tallyInspector, tallyMacros, tallyNetwork, grdb,
+      ] + cloudKit),
     .testTarget(
       name: "MacroTests",
       dependencies: [
@@ -328,7 +350,7 @@ let package = Package(
         "Tally", "TallyCRDT", "TallyStore", "TallySync", "TallyTesting", grdb, sqlite, zstd,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/Benchmarks"),
-  ],
+  ] + cloudKitTests,
   swiftLanguageModes: [.v6]
 )
 

@@ -19,7 +19,7 @@ CATALOG = ROOT / "Sources/Tally/Tally.docc"
 DOCS = ROOT / "Docs"
 # The documents of the repository, as the front page lists them; one that is in no group is under the last.
 GROUPS = {
-    "Tools and transports": ["Tool", "Shell", "Inspector", "SharedFolder", "Relay", "Mailboxes", "Transports"],
+    "Tools and transports": ["Tool", "Shell", "Inspector", "SharedFolder", "Relay", "CloudKit", "Mailboxes", "Transports"],
     "How it works": ["Architecture", "Pipelines", "Contract", "Seeds", "Triggers", "Glossary"],
     "Formats and protocols": ["WireFormat", "StorageFormat", "SyncProtocol", "RelayProtocol"],
     "How it is tested, measured and decided": [],

@@ -32,7 +32,7 @@ convert() {
 }
 
 modules=() archives=() missing=() dependencies=()
-for module in TallyCRDT TallyImport TallyInspector TallyMacros TallyNetwork TallyRecovery TallyRelay TallyRelayServer TallySchema \
+for module in TallyCRDT TallyCloudKit TallyImport TallyInspector TallyMacros TallyNetwork TallyRecovery TallyRelay TallyRelayServer TallySchema \
   TallyStore TallySync TallyTesting TallyWire; do
   if ! EXTENSIONS=1 symbol_graphs "$work/$module" "$module" 2>"$work/errors"; then
     # One whose headers or whose build are not here.
