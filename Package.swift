@@ -19,6 +19,15 @@ import PackageDescription
   ]
 #endif
 
+// Which of Apple's APIs a library uses that need a reason. Elsewhere nothing reads it.
+#if canImport(Darwin)
+  let privacy: [Resource] = [.process("PrivacyInfo.xcprivacy")]
+  let notHere: [String] = []
+#else
+  let privacy: [Resource] = []
+  let notHere = ["PrivacyInfo.xcprivacy"]
+#endif
+
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -100,6 +109,7 @@ let package = Package(
     .library(name: "TallyRelay", targets: ["TallyRelay"]),
     .library(name: "TallyRelayServer", targets: ["TallyRelayServer"]),
     .library(name: "TallyCloudKit", targets: ["TallyCloudKit"]),
+    .library(name: "TallySwiftUI", targets: ["TallySwiftUI"]),
     .library(name: "TallyInspector", targets: ["TallyInspector"]),
     .library(name: "TallyTesting", targets: ["TallyTesting"]),
     .executable(name: "tally", targets: ["TallyCLI"]),
@@ -146,12 +156,17 @@ let package = Package(
     .target(name: "TallySchema", dependencies: ["TallyCRDT", "TallyWire", grdb, sqlite]),
     .target(
       name: "TallyStore",
-      dependencies: ["CTallySQLite", "TallyCRDT", "TallySchema", "TallyWire", faults, grdb, sqlite, logging]),
+      dependencies: ["CTallySQLite", "TallyCRDT", "TallySchema", "TallyWire", faults, grdb, sqlite, logging],
+      exclude: notHere, resources: privacy),
     // What can be read of a damaged file. Others need not build it.
     .target(name: "TallyRecovery", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", grdb, sqlite]),
-    .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", logging, metrics]),
+    .target(
+      name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", logging, metrics], exclude: notHere,
+      resources: privacy),
     // iCloud as a mailbox; empty where there is no CloudKit. Others need not build it.
     .target(name: "TallyCloudKit", dependencies: ["TallyCRDT", "TallyStore", "TallySync"] + cloudKit),
+    // Views to drop in; empty where there is no SwiftUI. Scripts/apple-views.sh checks them against stubs.
+    .target(name: "TallySwiftUI", dependencies: ["TallyCRDT", "TallySchema", "TallyStore", "TallySync", grdb]),
     // Rows of other databases, for apps that had one before. Others need not build it.
     .target(name: "TallyImport", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", grdb, sqlite]),
     // What an app imports: the names that it needs, and GRDB.

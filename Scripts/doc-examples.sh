@@ -48,6 +48,10 @@ head_of_file() {
   echo "#if Network"
   echo "  import TallyNetwork"
   echo "#endif"
+  echo "#if canImport(CloudKit)"
+  echo "  import CloudKit"
+  echo "  import TallyCloudKit"
+  echo "#endif"
 }
 
 examples_of() {
@@ -62,7 +66,7 @@ examples_of() {
         least = ""
         for (j = 1; j <= size; j++) if (parts[j] != "" && (least == "" || parts[j] < least)) least = parts[j]
         for (j = 1; j <= size; j++) if (parts[j] == least) parts[j] = ""
-        if (least !~ /^(|Foundation|GRDB|Observation|Tally|TallyInspector|TallyMacros|TallyNetwork)$/) {
+        if (least !~ /^(|CloudKit|Foundation|GRDB|Observation|Tally|TallyCloudKit|TallyInspector|TallyMacros|TallyNetwork)$/) {
           result = result (result == "" ? "" : " ") least
         }
       }
@@ -80,6 +84,8 @@ examples_of() {
       trait = network ? "Network" : FILENAME ~ /TallyMacros/ ? "Macros" : ""
       for (i = 1; i <= n; i++) if (lines[i] ~ /@(Entity|Field|Members)/) trait = "Macros"
       for (i = 1; i <= n; i++) if (lines[i] ~ /Inspector\(/) trait = "Inspector"
+      # Elsewhere it is compiled in the tests, against stubs.
+      for (i = 1; i <= n; i++) if (FILENAME ~ /TallyCloudKit/ || lines[i] ~ /CloudKit/) trait = "canImport(CloudKit)"
       for (i = 1; i <= n; i++) if (lines[i] ~ /(^|[^A-Za-z])await /) effects = "async throws"
       for (i = 1; i <= n; i++) {
         if (lines[i] ~ /^(@Test|@Suite|@main |@MainActor |@Entity|static |struct |final class |class |enum |func |extension )/) kind = lines[i] ~ /^extension / ? "file" : "enum"

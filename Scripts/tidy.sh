@@ -86,6 +86,9 @@ else
   echo "The rooms of the store were not checked: there is no python3."
 fi
 
+# What only a Mac compiles is listed.
+if command -v python3 >/dev/null; then python3 Scripts/apple.py --check || status=1; fi
+
 # What the documentation promises of seeds is what the tests are named after.
 bash Scripts/seed-scenarios.sh --check || status=1
 # Examples of pages and documentation comments are compiled.

@@ -24,6 +24,10 @@ import Testing
 #if Network
   import TallyNetwork
 #endif
+#if canImport(CloudKit)
+  import CloudKit
+  import TallyCloudKit
+#endif
 
 // Sources/TallyCRDT/RecordName.swift
 private func Sources_TallyCRDT_RecordName_swift_1() throws {
@@ -44,6 +48,127 @@ private func Sources_TallyCRDT_RecordName_swift_3() throws {
 let name = try AnyRecordName(type: "Game", key: "chess")
 _ = name
 }
+
+#if canImport(CloudKit)
+// Sources/TallyCloudKit/CloudKitAccount.swift
+private func Sources_TallyCloudKit_CloudKitAccount_swift_1() async throws {
+let iCloud = CloudKitAccount(CKContainer.default())
+for await state in iCloud.states() {
+  let store = try await container.follow(state, localData: .move)
+  print(try store.vector.isEmpty, iCloud.mailbox(for: container.current)?.name ?? "no iCloud")
+}
+_ = iCloud
+}
+#endif
+
+#if canImport(CloudKit)
+// Sources/TallyCloudKit/CloudKitAccount.swift
+private func Sources_TallyCloudKit_CloudKitAccount_swift_2() throws {
+let iCloud = CloudKitAccount(CKContainer(identifier: "iCloud.com.example.scores"))
+_ = iCloud
+}
+#endif
+
+#if canImport(CloudKit)
+// Sources/TallyCloudKit/CloudKitAccount.swift
+private func Sources_TallyCloudKit_CloudKitAccount_swift_3() async throws {
+let isSignedIn = await iCloud.state() != .noAccount
+_ = isSignedIn
+}
+#endif
+
+#if canImport(CloudKit)
+// Sources/TallyCloudKit/CloudKitAccount.swift
+private func Sources_TallyCloudKit_CloudKitAccount_swift_4() async throws {
+for await state in iCloud.states() { print(state) }
+}
+#endif
+
+#if canImport(CloudKit)
+// Sources/TallyCloudKit/CloudKitAccount.swift
+private func Sources_TallyCloudKit_CloudKitAccount_swift_5() async throws {
+if let mailbox = iCloud.mailbox(for: container.current) { await engine.add(mailbox, named: "iCloud") }
+}
+#endif
+
+#if canImport(CloudKit)
+// Sources/TallyCloudKit/CloudKitAccount.swift
+private enum Sources_TallyCloudKit_CloudKitAccount_swift_6 {
+func received(_ userInfo: [AnyHashable: Any]) async {
+  if iCloud.handle(userInfo) { await engine.syncOnce(within: .seconds(25)) }
+}
+}
+#endif
+
+#if canImport(CloudKit)
+// Sources/TallyCloudKit/CloudKitAccount.swift
+private func Sources_TallyCloudKit_CloudKitAccount_swift_7() async throws {
+await engine.pause()
+let store = try await container.follow(await iCloud.state(), localData: .move)
+_ = store
+}
+#endif
+
+#if canImport(CloudKit)
+// Sources/TallyCloudKit/CloudKitError.swift
+private func Sources_TallyCloudKit_CloudKitError_swift_1() async throws {
+do {
+  try await store.sync(through: mailbox)
+} catch let error as CloudKitError where error.code == .full {
+  print("Your iCloud storage is full. Nothing is lost; it syncs when there is room.")
+}
+}
+#endif
+
+#if canImport(CloudKit)
+// Sources/TallyCloudKit/CloudKitMailbox.swift
+private func Sources_TallyCloudKit_CloudKitMailbox_swift_1() async throws {
+let mailbox = CloudKitMailbox(CKContainer.default(), account: "_3f2a9c")
+await engine.add(mailbox, named: "iCloud")
+_ = mailbox
+}
+#endif
+
+#if canImport(CloudKit)
+// Sources/TallyCloudKit/CloudKitMailbox.swift
+private func Sources_TallyCloudKit_CloudKitMailbox_swift_2() throws {
+let mailbox = CloudKitMailbox(CKContainer(identifier: "iCloud.com.example.scores"), account: "_3f2a9c")
+_ = mailbox
+}
+#endif
+
+#if canImport(CloudKit)
+// Sources/TallyCloudKit/CloudKitMailbox.swift
+private enum Sources_TallyCloudKit_CloudKitMailbox_swift_3 {
+func received(_ userInfo: [AnyHashable: Any]) async {
+  guard mailbox.handle(userInfo) else { return }
+  await engine.syncOnce(within: .seconds(25))
+}
+}
+#endif
+
+#if canImport(CloudKit)
+// Sources/TallyCloudKit/CloudKitMailbox.swift
+private enum Sources_TallyCloudKit_CloudKitMailbox_swift_4 {
+func registered(deviceToken: Data) { mailbox.didRegisterForNotifications() }
+}
+#endif
+
+#if canImport(CloudKit)
+// Sources/TallyCloudKit/CloudKitMailbox.swift
+private func Sources_TallyCloudKit_CloudKitMailbox_swift_5() async throws {
+mailbox.lookAgain()
+await engine.syncNow()
+}
+#endif
+
+#if canImport(CloudKit)
+// Sources/TallyCloudKit/CloudKitMailbox.swift
+private func Sources_TallyCloudKit_CloudKitMailbox_swift_6() async throws {
+try await mailbox.putAgain()
+await engine.resume()
+}
+#endif
 
 // Sources/TallyImport/ImportMap+Draft.swift
 private func Sources_TallyImport_ImportMap_Draft_swift_1() throws {

@@ -24,6 +24,10 @@ import Testing
 #if Network
   import TallyNetwork
 #endif
+#if canImport(CloudKit)
+  import CloudKit
+  import TallyCloudKit
+#endif
 
 // Sources/TallySchema/Schema/Entity.swift
 private enum Sources_TallySchema_Schema_Entity_swift_1 {

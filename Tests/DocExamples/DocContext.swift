@@ -8,6 +8,10 @@ import TallyTesting
 #if Network
   import TallyNetwork
 #endif
+#if canImport(CloudKit)
+  import CloudKit
+  import TallyCloudKit
+#endif
 
 // What the examples of pages and documentation comments take for granted. Nothing of it is ever run.
 
@@ -83,6 +87,10 @@ var driveURL: URL { url }
 var folder: URL { url }
 #if Network
   var secret: SharedSecret { .random() }
+#endif
+#if canImport(CloudKit)
+  var mailbox: CloudKitMailbox { fatalError("examples are not run") }
+  var iCloud: CloudKitAccount { fatalError("examples are not run") }
 #endif
 var token: String { "tally1_" }
 var ann: RecordName<Person> { RecordName() }

@@ -24,6 +24,10 @@ import Testing
 #if Network
   import TallyNetwork
 #endif
+#if canImport(CloudKit)
+  import CloudKit
+  import TallyCloudKit
+#endif
 
 // README.md
 private func README_md_1() async throws {

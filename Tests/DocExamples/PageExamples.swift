@@ -17,6 +17,10 @@ import Tally
 #if Network
   import TallyNetwork
 #endif
+#if canImport(CloudKit)
+  import CloudKit
+  import TallyCloudKit
+#endif
 
 // Sources/Tally/Tally.docc/Accounts.md
 private func Sources_Tally_Tally_docc_Accounts_md_1() throws {
@@ -194,6 +198,91 @@ struct Item: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
   var id = RecordName<Item>()
   var title = ""
   var isBought = false
+}
+}
+
+#if canImport(CloudKit)
+// Sources/Tally/Tally.docc/ICloud.md
+private enum Sources_Tally_Tally_docc_ICloud_md_1 {
+
+@MainActor final class Syncing {
+  let iCloud = CloudKitAccount(CKContainer.default())
+  private var engine: SyncEngine?
+
+  // Runs for the life of the app: for each person who signs in or out, their store and an engine for it.
+  func run(_ container: Container, show: (Store, SyncEngine) -> Void) async throws {
+    for await account in iCloud.states() {
+      await engine?.pause()
+      let store = try await container.follow(account, localData: .move)
+      let next = SyncEngine(store)
+      if let mailbox = iCloud.mailbox(for: container.current) { await next.add(mailbox, named: "iCloud") }
+      await next.resume()
+      engine = next
+      show(store, next)
+    }
+  }
+}
+}
+#endif
+
+#if canImport(CloudKit)
+// Sources/Tally/Tally.docc/ICloud.md
+private enum Sources_Tally_Tally_docc_ICloud_md_2 {
+@MainActor func received(_ userInfo: [AnyHashable: Any], _ iCloud: CloudKitAccount, _ engine: SyncEngine) async -> Bool {
+  guard iCloud.handle(userInfo) else { return false }
+  return await engine.syncOnce(within: .seconds(25)).isUpToDate
+}
+}
+#endif
+
+#if canImport(CloudKit)
+// Sources/Tally/Tally.docc/ICloud.md
+private enum Sources_Tally_Tally_docc_ICloud_md_3 {
+func cameToTheFront(_ mailbox: CloudKitMailbox, _ engine: SyncEngine) async {
+  mailbox.lookAgain()
+  await engine.syncNow()
+}
+}
+#endif
+
+#if canImport(CloudKit)
+// Sources/Tally/Tally.docc/ICloud.md
+private enum Sources_Tally_Tally_docc_ICloud_md_4 {
+func sentence(_ peer: PeerStatus) -> String? {
+  switch peer.errorCode.flatMap(CloudKitError.Code.init) {
+  case .full: "Your iCloud storage is full. Your data is safe on this device, and syncs when there is room."
+  case .notSignedIn: "Sign in to iCloud to see this on your other devices."
+  case .temporarilyUnavailable: "Confirm your Apple Account in Settings to go on syncing."
+  case .accountChanged: "Another person is signed in to iCloud. What is here stays as it is."
+  case .zoneDeleted: "This app's data was deleted from iCloud. Put it there again?"
+  case .outdated: "Update the app to go on syncing."
+  case .restricted, .misconfigured: "iCloud is not available for this app."
+  case .unreachable, .busy, .failed, .tooLarge, nil: nil
+  }
+}
+}
+#endif
+
+// Sources/Tally/Tally.docc/ICloud.md
+private func Sources_Tally_Tally_docc_ICloud_md_5() async throws {
+try await mailbox.putAgain()
+await engine.resume()
+}
+
+// Sources/Tally/Tally.docc/InXcode.md
+private enum Sources_Tally_Tally_docc_InXcode_md_1 {
+func open(inGroup folder: URL, _ schema: Schema, isWidget: Bool) throws -> Store {
+  var options = StoreOptions()
+  options.observesSuspensionNotifications = true
+  options.isReadOnly = isWidget
+  return try Store(path: folder.appendingPathComponent("app.tally").path, schema: schema, options: options)
+}
+}
+
+// Sources/Tally/Tally.docc/InXcode.md
+private enum Sources_Tally_Tally_docc_InXcode_md_2 {
+func refresh(_ engine: SyncEngine) async -> Bool {
+  await engine.syncOnce(within: .seconds(25)).isUpToDate
 }
 }
 

@@ -18,6 +18,10 @@ import TallyImport
 #if Network
   import TallyNetwork
 #endif
+#if canImport(CloudKit)
+  import CloudKit
+  import TallyCloudKit
+#endif
 
 // Sources/Tally/Tally.docc/ComingFromOthers.md
 private enum Sources_Tally_Tally_docc_ComingFromOthers_md_1 {

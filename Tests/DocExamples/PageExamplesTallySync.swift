@@ -18,6 +18,10 @@ import TallySync
 #if Network
   import TallyNetwork
 #endif
+#if canImport(CloudKit)
+  import CloudKit
+  import TallyCloudKit
+#endif
 
 // Sources/Tally/Tally.docc/GettingStarted.md
 private enum Sources_Tally_Tally_docc_GettingStarted_md_2 {

@@ -18,6 +18,10 @@ import Testing
 #if Network
   import TallyNetwork
 #endif
+#if canImport(CloudKit)
+  import CloudKit
+  import TallyCloudKit
+#endif
 
 // Sources/Tally/Tally.docc/TestingAndPreviews.md
 private enum Sources_Tally_Tally_docc_TestingAndPreviews_md_2 {

@@ -24,6 +24,10 @@ import Testing
 #if Network
   import TallyNetwork
 #endif
+#if canImport(CloudKit)
+  import CloudKit
+  import TallyCloudKit
+#endif
 
 // Sources/TallyStore/Store/DynamicRecord.swift
 private func Sources_TallyStore_Store_DynamicRecord_swift_1() throws {

@@ -24,6 +24,10 @@ import Testing
 #if Network
   import TallyNetwork
 #endif
+#if canImport(CloudKit)
+  import CloudKit
+  import TallyCloudKit
+#endif
 
 // Sources/TallySync/Engine/Container.swift
 private func Sources_TallySync_Engine_Container_swift_1() throws {

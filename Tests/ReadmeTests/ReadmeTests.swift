@@ -97,6 +97,16 @@ import Testing
     #expect(sums[0] <= 110 && sums[1] <= 85 && words[1] <= 13)
   }
 
+  /// With iCloud in the place of a folder, the same app is no longer.
+  @Test func theCountedAppIsAsShortOverICloud() throws {
+    let folder = try countedParts("Tests/DocExamples/AppWithMacro.swift")
+    let iCloud = try #require(try countedParts("Tests/DocExamples/AppOverICloud.swift").first)
+    let lines = folder.filter { $0.name != iCloud.name }.map(\.lines.count).reduce(iCloud.lines.count, +)
+    #expect(lines <= 85 && folder.contains { $0.name == iCloud.name })
+    let page = try text("Sources/Tally/Tally.docc/HowItCompares.md")
+    #expect(page.contains("over iCloud it has \(lines) lines"))
+  }
+
   /// The parts of a file that begin with `// counted: NAME`, without empty lines and comments.
   private func countedParts(_ path: String) throws -> [(name: String, lines: [Substring])] {
     let parts = try text(path).components(separatedBy: "// counted: ").dropFirst()
