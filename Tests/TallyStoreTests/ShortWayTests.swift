@@ -13,8 +13,8 @@
 
   /// Inserts, edits and deletes of plain rows are captured and joined by their stamps, without states, also where
   /// records are owned, own themselves, have relationships, are hidden, purged or waited for. That must leave the file
-  /// as whole states do, which is how a store works in which some fault is planted: here one of a rule that nothing here
-  /// needs.
+  /// as whole states do, which is how a store works in which some fault is planted: here one of a rule that nothing
+  /// here needs.
   @Suite(.timeLimit(.minutes(30))) struct ShortWayTests {
     private static let schema = Schema([
       EntitySchema("P", .text("name"), .integer("pos")),

@@ -9,8 +9,8 @@ struct AppObjects {
   struct Traits: OptionSet {
     var rawValue: UInt8
 
-    /// A unique index that is partial, on an expression or with an app-defined collation. No trigger can tell which rows
-    /// conflict in it.
+    /// A unique index that is partial, on an expression or with an app-defined collation. No trigger can tell which
+    /// rows conflict in it.
     static let opaqueUniqueIndex = Traits(rawValue: 1)
     /// An index on an expression, in whose rows SQLite lets no column be opened for writing.
     static let expressionIndex = Traits(rawValue: 2)
