@@ -131,6 +131,8 @@
 
     func write(_ bytes: [UInt8]) async throws {
       try Task.checkCancellation()
+      // What has failed is about to be closed, on its event loop.
+      if let failure = state.withLock({ $0.failure }) { throw failure }
       let (channel, written) = (channel, Latch())
       let timer = channel.eventLoop.scheduleTask(in: TimeAmount(idle)) { [weak self] in
         guard !written.isOpen else { return }
