@@ -32,6 +32,7 @@
       }
       try await untilEqual(["start-a", "start-b"], folder, within: .seconds(30))
       for cut in 0..<Rounds.cuts {
+        try await untilQuiet(relay)
         let before = try vainTries(network, watching)
         try network.down()
         for name in ["a", "b"] { try await put("cut\(cut)-\(name)", into: name, folder) }
@@ -48,6 +49,17 @@
       }
       for process in watching { #expect(await process.end(SIGTERM) == 0, "\(process.errorText)") }
       #expect(await relay.end(SIGTERM) == 0, "\(relay.errorText)")
+    }
+
+    /// Waits until the relay has answered nothing for two seconds. A client whose answer is lost sends nothing again:
+    /// it waits until its request has taken too long, which is half a minute and more.
+    private func untilQuiet(_ relay: RelayProcess) async throws {
+      var (text, since) = (relay.errorText, ContinuousClock.now)
+      try await Looking.until("the relay has nothing to do", within: .seconds(120)) {
+        let (now, newest) = (ContinuousClock.now, relay.errorText)
+        if newest != text { (text, since) = (newest, now) }
+        return now - since > .seconds(2)
+      }
     }
 
     /// How often each store has tried to reach the relay in vain so far: packets that the system has sent again for its
