@@ -118,6 +118,8 @@
       } catch let error as CKError {
         guard error.code == .partialFailure, let items = error.partialErrorsByItemID else { throw try failure(error) }
         for record in records { errors[record.recordID] = items[record.recordID as AnyHashable] }
+        // Of something else than the records, such as their zone: then it says nothing of them, least of all success.
+        guard !errors.isEmpty else { throw try failure(error) }
       }
       var outcome: [CKRecord.ID: CloudKitError?] = [:]
       for record in records {

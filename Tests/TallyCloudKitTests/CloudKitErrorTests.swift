@@ -195,6 +195,22 @@ import Testing
     #expect(cloud.subscriberCount(of: "ann") == 1)
   }
 
+  /// `partialFailure` with the error of a zone and none of the records: they count for nothing but failed.
+  @Test(arguments: [CKError.Code.networkFailure, .zoneBusy]) func aPartialFailureOfSomethingElseIsNoSuccess(
+    _ code: CKError.Code
+  ) async throws {
+    let (cloud, phone, other) = try await world()
+    let zone = CKRecordZone.ID(zoneName: Phone.zone) as AnyHashable
+    let names = cloud.names(of: "ann", zone: Phone.zone)
+    phone.device.fail(
+      .modify, CKError(.partialFailure, userInfo: [CKPartialErrorsByItemIDKey: [zone: CKError(code) as any Error]]))
+    #expect(try await phone.failure()?.cloudKitCode == code)
+    #expect(cloud.names(of: "ann", zone: Phone.zone) == names)
+    try await CloudWorld.settle(phone, other)
+    try CloudWorld.expectEqual(phone, other)
+    #expect(try other.texts.count == 4)
+  }
+
   @Test func aRefusalOfAnItemIsTriedAgain() async throws {
     let (_, phone, other) = try await world()
     phone.device.failItems(CKError(.serverRejectedRequest))
