@@ -91,9 +91,11 @@
     /// The error that says most: of a `partialFailure` that of an item.
     private static func innermost(_ error: CKError) -> CKError {
       guard error.code == .partialFailure, let items = error.partialErrorsByItemID else { return error }
-      let errors = items.values.compactMap { $0 as? CKError }
-      // `batchRequestFailed` only says that another item failed.
-      return errors.first { $0.code != .batchRequestFailed } ?? errors.first ?? error
+      // In a dictionary they have no order. `batchRequestFailed` only says that another item failed, and an item that
+      // is not there is the least of what can be wrong.
+      let errors = items.values.compactMap { $0 as? CKError }.sorted { $0.code.rawValue < $1.code.rawValue }
+      return errors.first { $0.code != .batchRequestFailed && $0.code != .unknownItem }
+        ?? errors.first { $0.code == .unknownItem } ?? errors.first ?? error
     }
 
     private init(_ error: CKError) {
