@@ -72,7 +72,7 @@ import Testing
   }
 
   /// Whatever an answer is: what is here and there stays, the error says what it means, and afterwards all goes on.
-  @Test(arguments: Effort.sample(rows, 8), FakeDevice.Call.allCases) func anErrorTakesNothingWithIt(
+  @Test(arguments: Effort.sample(rows, 5), FakeDevice.Call.allCases) func anErrorTakesNothingWithIt(
     _ row: Row, _ call: FakeDevice.Call
   )
     async throws
@@ -106,7 +106,9 @@ import Testing
   }
 
   /// The same of one item, and with the error of the operation beneath around it.
-  @Test(arguments: rows, [false, true]) func anErrorOfAnItemTakesNothingWithIt(_ row: Row, _ isWrapped: Bool)
+  @Test(arguments: Effort.sample(rows, 10), [false, true]) func anErrorOfAnItemTakesNothingWithIt(
+    _ row: Row, _ isWrapped: Bool
+  )
     async throws
   {
     let (cloud, phone, other) = try await world()

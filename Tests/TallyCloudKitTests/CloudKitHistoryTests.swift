@@ -17,7 +17,7 @@ import Testing
   }
 
   /// Held to the specification: what each device must show follows from what it has seen.
-  @Test(arguments: Effort.seeds(8)) func devicesConvergeThroughICloud(_ seed: UInt64) {
+  @Test(arguments: Effort.seeds(6)) func devicesConvergeThroughICloud(_ seed: UInt64) {
     if let failure = Self.failure(seed) { Issue.record("\(failure)") }
   }
 
