@@ -108,6 +108,19 @@ import Testing
     func open() async throws -> any SyncConnection { throw error }
   }
 
+  /// The status is what an app answers: as soon as it says that a peer is given up, a sync can be wanted again.
+  @Test func aPeerThatIsGivenUpIsTriedAgainAsSoonAsTheStatusSaysSo() async throws {
+    let engine = SyncEngine(try World.store(notes: 1))
+    await engine.add(Failing(name: "gone", error: Failing.Refusal(code: .gone)))
+    await engine.resume()
+    for failures in 1...20 {
+      try await until(engine) { $0.peers[0].phase == .blocked && $0.peers[0].failures == failures }
+      await engine.syncNow()
+    }
+    try await until(engine) { $0.peers[0].failures == 21 }
+    await engine.pause()
+  }
+
   /// An error itself says whether, and when, there is another attempt.
   @Test func anErrorSaysWhetherToTryAgain() async throws {
     let (pauses, feed) = AsyncStream.makeStream(of: Duration.self)

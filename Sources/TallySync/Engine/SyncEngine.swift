@@ -408,6 +408,8 @@ public actor SyncEngine {
     rounds[name, default: 0] += 1
     let failures = (status.peers.first { $0.id == name }?.failures ?? 0) + 1
     let pause = max(settings.pause(after: failures), failure?.retryAfter ?? .zero)
+    // Before the status says so: the app may answer that at once by wanting a sync.
+    if isPermanent { tasks[name] = nil }
     update(name) { peer in
       if let pending { peer.pending = pending }
       peer.phase = isPermanent ? .blocked : .retrying
@@ -420,10 +422,7 @@ public actor SyncEngine {
     settings.logger.warning("a sync failed", metadata: ["peer": "\(name)", "error": "\(error)"])
     // Something may have been written while that was found out.
     await count(peer)
-    guard !isPermanent else {
-      tasks[name] = nil
-      return false
-    }
+    guard !isPermanent else { return false }
     do {
       try await sleep(pause, orUntil: wake)
       SyncMetrics(through: peer.isConnected ? "connection" : "mailbox", settings.metrics).countRetry()
