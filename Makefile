@@ -109,12 +109,14 @@ test-relay: setup
 	$(BUILD_ALL) --build-tests
 	$(MAKE) relay-tests relay-proxies
 
-# Most of that is waiting, so there are several processes. Crowds have one of their own.
+# Most of that is waiting, so there are several processes. Crowds have one of their own, and so has a network that goes away.
 CROWDS = (SlowPeer|UnreadAnswer)Tests
+APART = NetworkDownTests
 
 relay-tests:
 	PLAIN_MALLOC=1 $(TEST_ALL) relay-crowds: --no-parallel --filter 'RelayTests.$(CROWDS)' \
-	  -- relay: --no-parallel --filter 'RelayTests.[A-L]' -- relay-2: --no-parallel --filter 'RelayTests.[M-Q]' \
+	  -- relay-network: --no-parallel --filter 'RelayTests.$(APART)' -- relay: --no-parallel --filter 'RelayTests.[A-L]' \
+	  -- relay-2: --no-parallel --filter 'RelayTests.[M-Q]' --skip 'RelayTests.$(APART)' \
 	  -- relay-3: --no-parallel --filter RelayTests --skip 'RelayTests.([A-Q]|$(CROWDS))'
 
 relay-proxies:

@@ -6,7 +6,7 @@
   @Suite(
     .cleansUp,
     .enabled(if: NetworkPair.isAvailable, "only root on Linux may make a network"), .serialized,
-    .timeLimit(100, perHundred: Rounds.cuts))
+    .timeLimit(800, perHundred: Rounds.cuts))
   struct NetworkDownTests {
     /// Two stores watch; both write while the network is away. Ten seconds after its return at most they are equal.
     @Test func storesAreEqualSoonAfterTheNetworkIsBack() async throws {
@@ -32,14 +32,13 @@
       }
       try await untilEqual(["start-a", "start-b"], folder, within: .seconds(30))
       for cut in 0..<Rounds.cuts {
-        try await untilQuiet(relay)
         let before = try vainTries(network, watching)
         try network.down()
         for name in ["a", "b"] { try await put("cut\(cut)-\(name)", into: name, folder) }
         // Each further try comes after about twice the time: cuts last from a second to some twenty, and longer where
         // a new connection is tried, which the system gives up late.
         for (index, tries) in before.enumerated() {
-          try await Looking.until("store \(index) has tried in vain", within: .seconds(240)) {
+          try await Looking.until("store \(index) has tried in vain", within: .seconds(480)) {
             try vainTries(network, watching)[index] >= tries + 2 + cut % 4
           }
         }
@@ -49,17 +48,6 @@
       }
       for process in watching { #expect(await process.end(SIGTERM) == 0, "\(process.errorText)") }
       #expect(await relay.end(SIGTERM) == 0, "\(relay.errorText)")
-    }
-
-    /// Waits until the relay has answered nothing for two seconds. A client whose answer is lost sends nothing again:
-    /// it waits until its request has taken too long, which is half a minute and more.
-    private func untilQuiet(_ relay: RelayProcess) async throws {
-      var (text, since) = (relay.errorText, ContinuousClock.now)
-      try await Looking.until("the relay has nothing to do", within: .seconds(120)) {
-        let (now, newest) = (ContinuousClock.now, relay.errorText)
-        if newest != text { (text, since) = (newest, now) }
-        return now - since > .seconds(2)
-      }
     }
 
     /// How often each store has tried to reach the relay in vain so far: packets that the system has sent again for its
