@@ -32,11 +32,14 @@
       }
       try await untilEqual(["start-a", "start-b"], folder, within: .seconds(30))
       for cut in 0..<Rounds.cuts {
+        // What was lost in the cut before counts until it has come through, and then no longer.
+        try await Looking.until("what was lost has come through", within: .seconds(240)) {
+          try watching.allSatisfy { try network.resentPackets(of: $0.pid) == 0 }
+        }
         let before = try vainTries(network, watching)
         try network.down()
         for name in ["a", "b"] { try await put("cut\(cut)-\(name)", into: name, folder) }
-        // Each further try comes after about twice the time: cuts last from a second to some twenty, and longer where
-        // a new connection is tried, which the system gives up late.
+        // Each further try comes after about twice the time: cuts last from a second to some twenty.
         for (index, tries) in before.enumerated() {
           try await Looking.until("store \(index) has tried in vain", within: .seconds(480)) {
             try vainTries(network, watching)[index] >= tries + 2 + cut % 4
