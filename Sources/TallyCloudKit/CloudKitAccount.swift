@@ -5,7 +5,7 @@
   import TallyStore
   import TallySync
 
-  /// Who is signed in to iCloud on this device, for an app whose data follows the account.
+  /// The person who is signed in to iCloud on this device, for an app whose data follows the account.
   ///
   /// ```swift
   /// let iCloud = CloudKitAccount(CKContainer.default())
@@ -18,15 +18,15 @@
   /// `Container.follow` shows the right store for each state, and ``mailbox(for:space:)`` gives the mailbox of a
   /// person. Keep one for the life of the app.
   public final class CloudKitAccount: Sendable {
-    /// What iCloud says of who is signed in.
+    /// What iCloud says of the account on this device.
     public enum State: Sendable, Hashable {
       /// A person, by the record name that this app's container has for them. It is the same on all of their devices.
       case person(String)
-      /// Nobody, or iCloud is switched off for the app.
+      /// No person, or iCloud is switched off for the app.
       case noAccount
       /// A profile or parental controls keep the app from iCloud.
       case restricted
-      /// Somebody, who has to confirm the account in Settings.
+      /// A person who has to confirm the account in Settings.
       case temporarilyUnavailable
       /// It could not be found out: without a network, after a first launch.
       case unknown

@@ -17,9 +17,9 @@
   /// `Tally-` and the space; the record type is `TallyFile`, which has to be in the container's production schema once
   /// (`Docs/CloudKit.md`). The contents are in encrypted fields and in assets, which iCloud encrypts itself.
   ///
-  /// It syncs the devices of the one person of ``account``. Whoever else is signed in, nothing is read or put:
-  /// ``CloudKitAccount`` gives the mailbox of who is. Errors are ``CloudKitError``, but where `Mailbox` asks for a
-  /// `MailboxError`. Keep one object for a zone: it remembers what notifications have told.
+  /// It syncs the devices of the one person of ``account``. While another is signed in, nothing is read or put:
+  /// ``CloudKitAccount`` gives the mailbox of the one who is. Errors are ``CloudKitError``, but where `Mailbox` asks for
+  /// a `MailboxError`. Keep one object for a zone: it remembers what notifications have told.
   ///
   /// This has been run against a model of iCloud, and never on a Mac or a phone.
   public final class CloudKitMailbox: Mailbox {
@@ -100,7 +100,7 @@
 
     // MARK: What the app tells
 
-    /// Takes a push notification. If it is this zone's, whoever waits passes at once.
+    /// Takes a push notification. If it is this zone's, a pass that waits runs at once.
     ///
     /// ```swift
     /// func received(_ userInfo: [AnyHashable: Any]) async {

@@ -2,6 +2,7 @@
   import Foundation
   import TallyRelayProtocol
   @testable import TallyRelayServer
+  import TallyTesting
   import TestEffort
   import Testing
 
@@ -59,7 +60,7 @@
     ) async throws {
       let storage = try await served(try await StoragePlace(kind))
       let spaces = [try await space(storage), try await space(storage, quota: Self.quota)]
-      var dice = Dice(state: seed)
+      var dice = SplitMix64(seed: seed)
       for request in 0..<60 {
         let writes = (0..<Int.random(in: 1...12, using: &dice)).map { _ -> RelayWrites.Write in
           let name = "n\(Int.random(in: 0..<6, using: &dice))"
@@ -111,18 +112,6 @@
       #expect(pieces.allSatisfy { !$0 })
       #expect(try await storage.space(space).bytes <= Self.quota)
       try storage.close()
-    }
-  }
-
-  /// A generator that a seed repeats.
-  private struct Dice: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-      return z ^ (z >> 31)
     }
   }
 #endif

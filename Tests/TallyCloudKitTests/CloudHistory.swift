@@ -7,6 +7,7 @@ import TallyCloudKit
 import TallyStore
 import TallySync
 import TallyTesting
+import Testing
 
 /// A history of a person's devices that meet only in iCloud, where passes end with errors. What it is held to: an error
 /// takes nothing from a store, and when all is well again everybody has what anybody wrote and nobody deleted.
@@ -147,15 +148,7 @@ struct CloudHistory {
       phone.clock.pass(.seconds(7_200))
     }
     try await phones[0].mailbox.putAgain()
-    for _ in 0..<12 {
-      var isQuiet = true
-      for phone in phones {
-        phone.mailbox.lookAgain()
-        let report = try await phone.pass()
-        if !report.taken.isEmpty || !report.written.isEmpty { isQuiet = false }
-      }
-      if isQuiet { break }
-    }
+    try await CloudWorld.settle(phones)
     let late = try Phone(cloud)
     try await late.pass()
     for (index, phone) in (phones + [late]).enumerated() {

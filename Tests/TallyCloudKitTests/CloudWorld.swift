@@ -107,8 +107,13 @@ enum CloudWorld {
     return text
   }
 
-  /// All pass in turn until nobody has anything to put or take.
+  /// All pass in turn until none has anything to put or take.
   static func settle(_ phones: Phone..., sourceLocation: Testing.SourceLocation = #_sourceLocation) async throws {
+    try await settle(phones, sourceLocation: sourceLocation)
+  }
+
+  /// The same for any number of them.
+  static func settle(_ phones: [Phone], sourceLocation: Testing.SourceLocation = #_sourceLocation) async throws {
     for _ in 0..<12 {
       var isQuiet = true
       for phone in phones {
