@@ -69,8 +69,8 @@ let tallyMacros: Target.Dependency = .target(name: "TallyMacros", condition: .wh
 #else
   let mainActorByDefault: [SwiftSetting] = []
 #endif
-// A stand-in for CloudKit on other systems, for our own tests alone: the names that TallyCloudKit uses, and an iCloud in
-// memory behind them. Only the Makefile sets TALLY_TESTS; in an app's build TallyCloudKit is empty there.
+// A stand-in for CloudKit on other systems, for our own tests alone: the names that TallyCloudKit uses, and an iCloud
+// in memory behind them. Only the Makefile sets TALLY_TESTS; in an app's build TallyCloudKit is empty there.
 #if canImport(Darwin)
   let hasStubs = false
 #else

@@ -18,8 +18,8 @@
   /// (`Docs/CloudKit.md`). The contents are in encrypted fields and in assets, which iCloud encrypts itself.
   ///
   /// It syncs the devices of the one person of ``account``. While another is signed in, nothing is read or put:
-  /// ``CloudKitAccount`` gives the mailbox of the one who is. Errors are ``CloudKitError``, but where `Mailbox` asks for
-  /// a `MailboxError`. Keep one object for a zone: it remembers what notifications have told.
+  /// ``CloudKitAccount`` gives the mailbox of the one who is. Errors are ``CloudKitError``, but where `Mailbox` asks
+  /// for a `MailboxError`. Keep one object for a zone: it remembers what notifications have told.
   ///
   /// This has been run against a model of iCloud, and never on a Mac or a phone.
   public final class CloudKitMailbox: Mailbox {
