@@ -269,9 +269,12 @@
 
     private static let token = "tally1_" + String(repeating: "A", count: 43)
 
-    private func mailbox(_ server: CannedServer) throws -> RelayMailbox {
+    /// Long enough for a word on a busy machine; two of them in a row must be missed for a stream to count as silent.
+    private static let silence = Duration.milliseconds(400)
+
+    private func mailbox(_ server: CannedServer, longestSilence: Duration = .seconds(45)) throws -> RelayMailbox {
       var settings = RelayClient.Settings()
-      settings.longestSilence = .milliseconds(50)
+      settings.longestSilence = longestSilence
       settings.pause = .milliseconds(1)
       return try RelayMailbox("http://127.0.0.1:\(server.port)/s/abc", token: Self.token, settings)
     }
@@ -293,7 +296,7 @@
     @Test func aProxyThatKeepsEventsBackIsNoticed() async throws {
       let server = try CannedServer(holds: true) { $0.contains("/events") ? [] : Self.page(2) }
       defer { server.stop() }
-      let mailbox = try mailbox(server)
+      let mailbox = try mailbox(server, longestSilence: Self.silence)
       let cursor = MailboxCursor(position: 1, entry: String(repeating: "07", count: 16))
       await #expect(throws: RelayError.self) { try await mailbox.wait(after: cursor) }
       try await mailbox.wait(after: cursor)
@@ -318,7 +321,7 @@
       let events = Array("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n:\n\n".utf8)
       let server = try CannedServer(holds: true) { _ in events }
       defer { server.stop() }
-      let mailbox = try mailbox(server)
+      let mailbox = try mailbox(server, longestSilence: Self.silence)
       for count in 1...4 {
         let error = await #expect(throws: RelayError.self) { try await mailbox.wait(after: nil) }
         #expect(error?.code == .unreachable && server.requests.count == count)
