@@ -59,6 +59,18 @@
       static func body(_ sql: String) -> String { "{\"store\":0,\"sql\":\"\(sql)\"}" }
     }
 
+    /// Connections that nobody has begun to serve when the server closes would end the process, if they had been made
+    /// into what has to be used.
+    @Test func connectionsThatWaitDoNotKeepItFromEnding() async throws {
+      for _ in 0..<6 {
+        let house = try await House()
+        await withThrowingTaskGroup(of: Void.self) { group in
+          for _ in 0..<3 { group.addTask { try await house.client.knockUntilRefused() } }
+          group.addTask { await house.inspector.close() }
+        }
+      }
+    }
+
     @Test func aQueryEndsWithWhoeverHasAsked() async throws {
       let house = try await House()
       try await house.abandonQuery()

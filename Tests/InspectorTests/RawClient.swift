@@ -30,6 +30,13 @@
       return try Self.parsed(try Self.rest(descriptor))
     }
 
+    /// Opens connections that say nothing, one after the other, until the server takes none any more.
+    func knockUntilRefused() async throws {
+      try await BlockingWork.run {
+        while let descriptor = try? connected() { close(descriptor) }
+      }
+    }
+
     /// Opens a stream of events and reads until it has seen a text; then goes away.
     func follow(
       _ path: String, cookie: String, until text: String, _ body: @escaping @Sendable () throws -> Void

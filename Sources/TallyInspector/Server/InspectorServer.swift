@@ -46,20 +46,31 @@
       try await channel.close()
     }
 
+    /// A connection becomes a `NIOAsyncChannel` only where it is served, and reads nothing before: SwiftNIO ends the
+    /// process where one that was made is never used, as those are that still wait when the server closes.
     private static func listen(_ group: MultiThreadedEventLoopGroup, _ port: Int) async throws
-      -> NIOAsyncChannel<Connection, Never>
+      -> NIOAsyncChannel<any Channel, Never>
     {
       try await ServerBootstrap(group: group)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .childChannelOption(.autoRead, value: false)
         .bind(host: "127.0.0.1", port: port) { channel in
           channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
             try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
             let keeper = try pipeline.handler(type: HTTPServerPipelineHandler.self)
             try pipeline.addHandler(PipeliningLimit(), position: .before(keeper))
-            return try Connection(wrappingChannelSynchronously: channel)
+            return channel
           }
         }
+    }
+
+    private static func connection(_ channel: any Channel) async throws -> Connection {
+      let connection = try await channel.eventLoop.submit {
+        try Connection(wrappingChannelSynchronously: channel)
+      }.get()
+      channel.setOption(.autoRead, value: true).whenFailure { _ in channel.close(promise: nil) }
+      return connection
     }
 
     func close() async {
@@ -79,17 +90,17 @@
     /// The most connections at a time. A browser opens six.
     private static let connectionLimit = 128
 
-    private static func serve(_ channel: NIOAsyncChannel<Connection, Never>, _ responder: InspectorResponder) async {
+    private static func serve(_ server: NIOAsyncChannel<any Channel, Never>, _ responder: InspectorResponder) async {
       let count = Counter()
       do {
         try await withThrowingDiscardingTaskGroup { group in
-          try await channel.executeThenClose { inbound in
-            for try await connection in inbound {
+          try await server.executeThenClose { inbound in
+            for try await channel in inbound {
               group.addTask {
                 await count.during(connectionLimit) {
-                  await serve(connection, responder)
+                  await serve(channel, responder)
                 } otherwise: {
-                  await refuse(connection, responder)
+                  channel.close(promise: nil)
                 }
               }
             }
@@ -101,21 +112,13 @@
       }
     }
 
-    private static func refuse(_ connection: Connection, _ responder: InspectorResponder) async {
+    private static func serve(_ channel: any Channel, _ responder: InspectorResponder) async {
       do {
-        try await connection.executeThenClose { _, _ in }
-      } catch {
-        responder.room.settings.logger.debug("a connection broke", metadata: ["error": "\(error)"])
-      }
-    }
-
-    private static func serve(_ connection: Connection, _ responder: InspectorResponder) async {
-      do {
-        try await connection.executeThenClose { inbound, outbound in
+        try await connection(channel).executeThenClose { inbound, outbound in
           var parts = inbound.makeAsyncIterator()
           let (client, limits) = (InspectorClient(), responder.room.limits)
-          connection.channel.closeFuture.whenComplete { _ in client.leave() }
-          var limit = TimeLimit(connection.channel, limits.first)
+          channel.closeFuture.whenComplete { _ in client.leave() }
+          var limit = TimeLimit(channel, limits.first)
           defer { limit.lift() }
           while var request = try await InspectorRequest(&parts) {
             let isHead = request.head.method == .HEAD
@@ -138,7 +141,7 @@
             case .whole(let response):
               try await response.write(to: outbound, isHead: isHead)
               guard request.head.isKeepAlive, !response.closes else { return }
-              limit = TimeLimit(connection.channel, limits.idle)
+              limit = TimeLimit(channel, limits.idle)
             case .stream(let events):
               try await stream(events, outbound, until: &parts)
               return
