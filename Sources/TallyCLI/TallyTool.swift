@@ -21,7 +21,8 @@ struct TallyTool: ParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      NewCommand.self, PutCommand.self, GetCommand.self, DeleteCommand.self, RestoreCommand.self,
+      NewCommand.self, CloneCommand.self, PutCommand.self, GetCommand.self, DeleteCommand.self,
+      RestoreCommand.self,
       DeletedCommand.self, PurgeCommand.self, CompactCommand.self, LinkCommand.self,
       UnlinkCommand.self, ListCommand.self, ImportCommand.self, ExportCommand.self, DumpCommand.self,
       VerifyCommand.self,

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Tally
-import TallyStore
 
 struct SyncCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -42,63 +41,15 @@ struct SyncCommand: ParsableCommand {
   @OptionGroup var waiting: WaitingOptions
   @OptionGroup var progress: ProgressOptions
 
-  func validate() throws {
-    guard (second == nil) != (via == nil) else { throw ValidationError("give either a second store or --via PEER") }
-    let isRelay = via.map(SyncThroughRelay.isRelay) ?? false
-    guard isRelay == (tokenFile != nil) else {
-      throw ValidationError("a relay's https:// address and --token-file go together")
-    }
-    let isPeer = via.map { !$0.hasPrefix("folder:") } ?? false
-    guard isPeer || !watch && !security.isGiven else {
-      throw ValidationError("--watch, --secret-file and certificates go with a peer that --via names")
-    }
-    guard !security.isGiven || via?.hasPrefix("tcp://") == true else {
-      throw ValidationError("a secret or certificates go with tcp://; what a command says is its own matter")
+  func validate() throws { try place().validate(tokenFile: tokenFile, security, isWatching: watch) }
+
+  private func place() throws -> SyncPlace {
+    switch (second, via) {
+    case (let second?, nil): .file(second)
+    case (nil, let via?): SyncPlace(via: via, tokenFile, security)
+    default: throw ValidationError("give either a second store or --via PEER")
     }
   }
 
-  func run() throws {
-    if let via, via.hasPrefix("folder:") { return try SyncThroughFolder(via).run(first, waiting, progress) }
-    if let via, SyncThroughRelay.isRelay(via) {
-      return try SyncThroughRelay(via, tokenFile: tokenFile, isWatching: watch).run(first, waiting, progress)
-    }
-    if let via {
-      let sync = SyncWithPeer(
-        store: first, peer: via, isWatching: watch, security: security, timeout: waiting.timeout,
-        progress: progress)
-      return try sync.run()
-    }
-    if let second { try sync(with: second) }
-  }
-
-  private func sync(with second: String) throws {
-    try OpenStore.writing(first, waiting.timeout) { one in
-      try OpenStore.writing(second, waiting.timeout) { two in
-        let bar = Progress("syncing", progress)
-        defer { bar.end() }
-        let report = try one.sync(with: two) { fraction in
-          bar.show(fraction, fraction == nil ? "reading what each lacks" : "of the changes applied")
-        }
-        bar.end()
-        try Output.run { output in
-          try output.line(printable("\(first) took \(Self.text(report.first))"))
-          try output.line(printable("\(second) took \(Self.text(report.second))"))
-          if report.repaired { try output.line("contents differed although the vectors were equal; both were joined") }
-          for (name, result) in [(first, report.first), (second, report.second)] {
-            for line in SyncLines.healing(result.isHealed, result.inDoubt, name) { try output.line(printable(line)) }
-          }
-          if report.isConverged { return try output.line("converged, \(report.byteCount) bytes exchanged") }
-          guard report.newerChanges > 0 else { return }
-          try output.line("synced, \(report.byteCount) bytes exchanged; \(SyncLines.newer(report.newerChanges))")
-        }
-        guard report.isConverged || report.newerChanges > 0 else {
-          throw Failure(.badData, "the two stores still differ")
-        }
-      }
-    }
-  }
-
-  private static func text(_ result: ApplyResult) -> String {
-    "\(count(result.changes, "change")), \(count(result.conflicts, "conflict"))"
-  }
+  func run() throws { try place().sync(first, isWatching: watch, waiting, progress) }
 }

@@ -53,6 +53,11 @@ struct NewStore {
     try takeName(made)
   }
 
+  /// Removes the store that was created, and is closed, with the files that belong to it.
+  func remove() {
+    for part in ["", "-wal", "-shm", "-journal", "-incarnation"] { unlink(path + part) }
+  }
+
   /// Of two that create the same store, one fails.
   private func takeName(_ made: String) throws {
     if link(made, path) != 0 {
