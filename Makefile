@@ -190,8 +190,10 @@ api: setup
 	$(STEADY) $(SWIFT) build $(TESTING)
 	bash Scripts/api.sh
 
+# And whether the views that only Apple's systems compile fit what a view of SwiftUI is.
 api-check:
 	bash Scripts/api.sh --check
+	bash Scripts/apple-views.sh
 
 # The pages, the documents of Docs and the reference of every module as a site in .build/docs; any warning is an error, and so is a link
 # that leads nowhere. BASE=NAME for a site that is not at the root of its host. `docs-check` makes it of the build that is there.

@@ -344,6 +344,20 @@ private enum Sources_TallyStore_Store_Store_Values_swift_4 {
 }
 }
 
+// Sources/TallyStore/Store/Store+Values.swift
+private enum Sources_TallyStore_Store_Store_Values_swift_5 {
+@MainActor func search(_ text: String, _ games: Observed<[Game]>, _ store: Store) {
+  games.follow(in: store) { db in try Game.filter(Column("name").like("%\(text)%")).fetchAll(db) }
+}
+}
+
+// Sources/TallyStore/Store/Store+Values.swift
+private enum Sources_TallyStore_Store_Store_Values_swift_6 {
+@MainActor func count(_ name: String, _ badge: Observed<Int>, _ store: Store) {
+  badge.follow(in: store) { db in try Game.filter(Column("name") == name).fetchCount(db) }
+}
+}
+
 // Sources/TallyStore/Store/Store+Writer.swift
 private func Sources_TallyStore_Store_Store_Writer_swift_1() throws {
 var migrator = DatabaseMigrator()

@@ -137,11 +137,11 @@ import Testing
     }
   }
 
-  /// The README, and the pages of all kinds.
+  /// The README, what programs read in its place, and the pages of all kinds.
   private func pages() throws -> [String] {
     try ["", "Docs", "Docs/Benchmarks", "Docs/Decisions", "Sources/Tally/Tally.docc"].flatMap { folder in
       try FileManager.default.contentsOfDirectory(atPath: Self.repository.appendingPathComponent(folder).path)
-        .filter { $0.hasSuffix(".md") }.sorted().map { folder.isEmpty ? $0 : "\(folder)/\($0)" }
+        .filter { $0.hasSuffix(".md") || $0 == "llms.txt" }.sorted().map { folder.isEmpty ? $0 : "\(folder)/\($0)" }
     }
   }
 

@@ -73,6 +73,43 @@ import Testing
     #expect(list.error is DatabaseError && list.value == ["before"] && !list.isLoading)
   }
 
+  @MainActor @Test func anotherQueryTakesThePlaceOfTheFirst() async throws {
+    let phone = try store()
+    try await phone.write { db in for text in ["tea", "toast"] { try Note(text: text).insert(db) } }
+    let list = Observed([], in: phone) { try String.fetchAll($0, sql: "SELECT nothing FROM Note") }
+    await until(list) { $0.error != nil }
+    list.follow(in: phone, Self.texts)
+    #expect(list.isLoading && list.error == nil)
+    await until(list) { $0.value == ["tea", "toast"] }
+    // One that is replaced before it has answered gives nothing.
+    list.follow(in: phone) { try String.fetchAll($0, sql: "SELECT 'never' FROM Note") }
+    list.follow(in: phone) { try String.fetchAll($0, sql: "SELECT text FROM Note WHERE text LIKE 'te%'") }
+    #expect(list.isLoading && list.value == ["tea", "toast"])
+    await until(list) { !$0.isLoading }
+    #expect(list.value == ["tea"])
+    try await phone.write { try Note(text: "tent").insert($0) }
+    await until(list) { $0.value.count > 1 }
+    #expect(list.value == ["tea", "tent"])
+  }
+
+  // MARK: Filters
+
+  private enum Level: String { case beginner, expert }
+
+  @Test func casesOfAnEnumAreComparedByTheirRawValues() throws {
+    let phone = try store()
+    try phone.write { db in for text in ["beginner", "expert", nil] { try Note(text: text).insert(db) } }
+    func texts(_ filter: SQLExpression) throws -> [String?] {
+      try phone.read { db in try Note.filter(filter).order(Column("text")).fetchAll(db).map(\.text) }
+    }
+    let column = Column("text")
+    #expect(try texts(column == Level.expert) == ["expert"])
+    #expect(try texts(column != Level.expert) == ["beginner"])
+    #expect(try texts(column == Level?.none) == [nil])
+    #expect(try texts(column != Level?.none) == ["beginner", "expert"])
+    #expect(try texts([Level.beginner, .expert].contains(column)) == ["beginner", "expert"])
+  }
+
   @MainActor @Test func whoIsReleasedFollowsNoMore() async throws {
     let phone = try store()
     weak var released: Observed<[String]>?

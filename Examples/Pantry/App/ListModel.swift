@@ -4,9 +4,9 @@ import Tally
 
 /// The state and the actions of the screen of one list.
 @MainActor @Observable final class ListModel {
-  private(set) var rows: Observed<[ItemRow]>
+  let rows: Observed<[ItemRow]>
   /// The text in the search field.
-  var searchText = "" { didSet { rows = Self.follow(store, list, searchText) } }
+  var searchText = "" { didSet { search() } }
   /// The item that was removed last, for an undo button.
   private(set) var removed: RecordName<Item>?
   private let store: Store
@@ -14,11 +14,12 @@ import Tally
 
   init(_ store: Store, list: RecordName<ShoppingList> = Pantry.groceries) {
     (self.store, self.list) = (store, list)
-    rows = Self.follow(store, list, "")
+    rows = Observed([], in: store) { db in try ItemRow.items(of: list).fetchAll(db) }
   }
 
-  private static func follow(_ store: Store, _ list: RecordName<ShoppingList>, _ text: String) -> Observed<[ItemRow]> {
-    Observed([], in: store) { db in try ItemRow.items(of: list, matching: text).fetchAll(db) }
+  private func search() {
+    let (list, text) = (list, searchText)
+    rows.follow(in: store) { db in try ItemRow.items(of: list, matching: text).fetchAll(db) }
   }
 
   func add(_ title: String, amount: Int = 1, due: Date? = nil, tags: [String] = []) async throws {

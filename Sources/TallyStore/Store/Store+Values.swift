@@ -104,16 +104,50 @@ extension Store {
     follow(store.values(fetch))
   }
 
+  /// Follows another query in the place of this one: for another text in a search field, another order.
+  ///
+  /// ```swift
+  /// @MainActor func search(_ text: String, _ games: Observed<[Game]>, _ store: Store) {
+  ///   games.follow(in: store) { db in try Game.filter(Column("name").like("%\(text)%")).fetchAll(db) }
+  /// }
+  /// ```
+  ///
+  /// `value` stays what it was, and `isLoading` is true, until the new query has answered; nothing of the old one comes
+  /// any more. A query that had failed is forgotten with its `error`.
+  /// - Parameters:
+  ///   - store: the store to follow, which may be another one. It is kept for as long.
+  ///   - fetch: the query, as for the initializer.
+  public func follow(in store: Store, _ fetch: @escaping @Sendable (Database) throws -> Value) {
+    follow(store.values(fetch))
+  }
+
+  /// Follows another query whose values can be compared.
+  ///
+  /// ```swift
+  /// @MainActor func count(_ name: String, _ badge: Observed<Int>, _ store: Store) {
+  ///   badge.follow(in: store) { db in try Game.filter(Column("name") == name).fetchCount(db) }
+  /// }
+  /// ```
+  ///
+  /// In everything else it is like the form for any value.
+  public func follow(in store: Store, _ fetch: @escaping @Sendable (Database) throws -> Value)
+  where Value: Equatable {
+    follow(store.values(fetch))
+  }
+
   private func follow(_ values: StoreValues<Value>) {
+    task?.cancel()
+    (isLoading, error) = (true, nil)
     task = Task { [weak self] in
       do {
         for try await value in values {
-          guard let self else { return }
+          // A value of a query that is not followed any more may be under way.
+          guard let self, !Task.isCancelled else { return }
           (self.value, isLoading) = (value, false)
         }
       } catch {
-        self?.error = error
-        self?.isLoading = false
+        guard let self, !Task.isCancelled else { return }
+        (self.error, isLoading) = (error, false)
       }
     }
   }

@@ -148,6 +148,8 @@ extension DynamicViewContent {
 public struct ShapeColor: Sendable {
   /// Apple: /shapestyle/red
   public static let red = ShapeColor()
+  /// Apple: /shapestyle/primary
+  public static let primary = ShapeColor()
   /// Apple: /shapestyle/secondary
   public static let secondary = ShapeColor()
 }
@@ -173,6 +175,8 @@ extension View {
   public func font(_ font: Font?) -> some View { self }
   /// Apple: /view/searchable(text:placement:prompt:)
   public func searchable(text: Binding<String>) -> some View { self }
+  /// Apple: /view/task(priority:_:)
+  public func task(_ action: @escaping @MainActor @Sendable () async -> Void) -> some View { self }
   /// Apple: /view/toolbar(content:)
   public func toolbar<Content: View>(@ViewBuilder content: () -> Content) -> some View { self }
 }
@@ -195,8 +199,11 @@ extension View {
   }
 }
 
+/// Apple: /dynamicproperty
+public protocol DynamicProperty {}
+
 /// Apple: /state
-@propertyWrapper public struct State<Value> {
+@propertyWrapper public struct State<Value>: DynamicProperty {
   /// Apple: /state/init(wrappedvalue:)
   public init(wrappedValue: Value) {}
   /// Apple: /state/init(initialvalue:)
