@@ -62,11 +62,9 @@ import Testing
     try bench.done("import", "b", "-", input: dump)
     #expect(try bench.done("dump", "b", "--view") == dump)
     #expect(try rows(bench, "b") == rows(bench, "a"))
-    // By name, one after the other.
-    for number in 1...count {
-      let line = try bench.done("get", "a", "SBGame|~|\(number)", "--json")
-      try bench.done("put", "a", "-", input: line)
-    }
+    // By name.
+    let lines = try (1...count).map { try bench.done("get", "a", "SBGame|~|\($0)", "--json") }
+    try bench.done("put", "a", "-", input: lines.joined())
     #expect(try bench.done("vector", "a") == vector)
   }
 

@@ -10,7 +10,7 @@ import Testing
 
 /// Whatever the model looks like, a draft brings every value, reference and member to where the schema has a place.
 @Suite(.timeLimit(.minutes(30))) struct CoreDataWorldTests {
-  @Test(arguments: Effort.seeds(60)) func everyValueOfARandomModelComesIn(_ seed: UInt64) throws {
+  @Test(arguments: Effort.seeds(20)) func everyValueOfARandomModelComesIn(_ seed: UInt64) throws {
     let scratch = try Scratch()
     var world = CoreDataWorld(seed: seed)
     let old = scratch.url.appendingPathComponent("old.sqlite")

@@ -53,7 +53,7 @@ import Testing
     "DELETE FROM P WHERE id = 'P|~|1'",
   ]
 
-  @Test(arguments: Effort.seeds(40)) func whateverIsRebuiltNoWriteIsLost(seed: UInt64) throws {
+  @Test(arguments: Effort.seeds(16)) func whateverIsRebuiltNoWriteIsLost(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let path: CapturePath = Bool.random(using: &random) ? .hook : .triggers
     let lab = try Lab(path)
