@@ -60,6 +60,8 @@
   ///   - type: the type of the records, which is the table's name too, and never changes; the struct's name by default.
   ///   - deleteWins: whether a delete beats concurrent edits. By default a concurrent edit keeps the record.
   ///   - follows: what a person's edit means for later versions of a seed.
+  ///   - unique: properties whose values no two records show at the same time, and what the second one shows: optional
+  ///     ones without a default.
   @attached(
     member, names: named(schema), named(databaseTableName), named(Columns), named(EntityColumns), named(unreadValues),
     named(init), named(encode))
@@ -67,7 +69,9 @@
   // Of what these imply the compiler finds TableRecord and Identifiable only if they are listed, where a file mentions
   // the struct of another one for the first time: `Item.fetchCount(db)`, `Item.ID`.
   @attached(extension, conformances: TableRecord, Identifiable, Entity, FetchableRecord, PersistableRecord)
-  public macro Entity(_ type: String? = nil, deleteWins: Bool = false, follows: SeedFollowing = .untilEdited) =
+  public macro Entity(
+    _ type: String? = nil, deleteWins: Bool = false, follows: SeedFollowing = .untilEdited, unique: [UniqueRule] = []
+  ) =
     #externalMacro(module: "TallyMacroPlugin", type: "EntityExpansion")
 
   /// Notes that a property is set. `@Entity` adds it where a column may hold what the property cannot show; nobody

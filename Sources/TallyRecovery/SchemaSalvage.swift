@@ -211,7 +211,7 @@ enum SchemaSalvage {
 
   /// Tables that hold nothing which could be recovered.
   private static let unread: Set<String> = [
-    "tally_conflict", "tally_pending", "tally_aside", "tally_note", "tally_seeded", "sqlite_sequence",
+    "tally_conflict", "tally_pending", "tally_aside", "tally_unique", "tally_note", "tally_seeded", "sqlite_sequence",
   ]
 
   /// The statements that create the store's own tables, by name.

@@ -138,6 +138,17 @@ package struct PlantedFault: OptionSet, Sendable {
   /// A delete that a peer sends hides a record with edits that it has not seen.
   package static let deleteHidesUnseen = PlantedFault(rawValue: 1 << 66)
 
+  // MARK: Of unique fields
+
+  /// Of several records with one unique value the one with the youngest claim holds it.
+  package static let lastHolds = PlantedFault(rawValue: 1 << 100)
+  /// What a record shows instead of a unique value is numbered by its place among the others.
+  package static let suffixByPlace = PlantedFault(rawValue: 1 << 101)
+  /// A claim on a unique value is that of its columns alone, whenever the life of the record began.
+  package static let claimOfColumns = PlantedFault(rawValue: 1 << 102)
+  /// A record that is brought back takes its unique value from the one that has it by now.
+  package static let restoreTakes = PlantedFault(rawValue: 1 << 103)
+
   // MARK: Of relays
 
   /// A page that a relay pushes is taken wherever the device stands.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Tally
+import TallyCRDT
 
 struct StatusCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -40,6 +41,13 @@ extension StoreStatus {
             "row": .string($0.row), "isShown": .bool($0.isShown), "isEmptied": .bool($0.isEmptied),
             "showsRemoved": .bool($0.showsRemoved), "reason": .string($0.reason),
           ])
+        }),
+      "contested": .array(
+        contested.map {
+          .object([
+            "name": .string($0.name), "field": .string($0.field), "wanted": .string(Self.text($0.wanted)),
+            "shown": .string($0.shown.isNull ? nil : Self.text($0.shown)), "holder": .string($0.holder),
+          ])
         }), "hasTriggerLoop": .bool(hasTriggerLoop), "bytes": .integer(byteCount),
       "doubt": doubt.map { .object(["level": .string($0.level.rawValue), "reason": .string($0.reason)]) } ?? .null,
       "renewal": .string(renewal?.reason),
@@ -47,6 +55,17 @@ extension StoreStatus {
         .object(["replica": .string($0.replica.description), "seconds": .integer(Int($0.seconds))])
       } ?? .null,
     ])
+  }
+
+  /// A value of a unique field, for people.
+  private static func text(_ value: Value) -> String {
+    switch value {
+    case .null: "null"
+    case .integer(let number): "\(number)"
+    case .real(let number): "\(number)"
+    case .text(let text): text
+    case .blob(let bytes): "x'\(Hexadecimal.text(bytes))'"
+    }
   }
 
   private static func text(_ date: Date) -> String { date.formatted(.iso8601) }
@@ -66,6 +85,12 @@ extension StoreStatus {
       let stays = row.isEmptied ? "stays, without its values" : removed
       let name = row.row.replacing("\n", with: " with ")
       lines.append("set aside    \(name) \(row.isShown ? stays : "is not shown"): \(row.reason)")
+    }
+    for value in contested {
+      let holder = value.holder ?? "a row that SQLite does not let go"
+      let shown = value.shown.isNull ? "nothing" : Self.text(value.shown)
+      lines.append(
+        "contested    \(value.name) \(value.field) \(Self.text(value.wanted)), which \(holder) has, and shows \(shown)")
     }
     if hasTriggerLoop {
       lines.append(

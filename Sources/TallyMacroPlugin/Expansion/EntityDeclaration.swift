@@ -41,7 +41,7 @@
     var type: String
     /// `public `, `package ` or nothing.
     var access: String
-    /// `deleteWins` and `follows`, as they are written.
+    /// `deleteWins`, `follows` and `unique`, as they are written.
     var options: [String]
     var idDefault: String?
     var properties: [Property] = []

@@ -145,7 +145,7 @@ public enum SeedFollowing: String, Sendable, Codable {
 /// The column `id` is there without being declared. A field with a default is NOT NULL; every other column can be null.
 ///
 /// A later release may add entities, fields, references and relationships, rename fields (`renamedFrom:`), and change
-/// delete rules, ``deleteWins``, ``follows`` and indexes. It may leave out what it no longer uses: that stays in the
+/// delete rules, ``deleteWins``, ``follows``, ``unique`` and indexes. It may leave out what it no longer uses: that stays in the
 /// file and on other devices. It cannot change a field's kind or default, or what a reference names: opening the store
 /// throws `StoreError.incompatibleSchema`, and a field under a new name is the way.
 ///
@@ -181,6 +181,9 @@ public struct EntitySchema: Sendable, Hashable {
   /// The meaning of a person's edit for later versions of a seed: whether the record is theirs as a whole from then on,
   /// or only the fields that they have edited. See ``SeedSet``.
   public var follows: SeedFollowing
+  /// The fields whose values no two records show at the same time, and what the second one shows instead. They may come,
+  /// change and go with a release; devices whose schemas differ in them show different rows of equal states.
+  public var unique: [UniqueRule]
 
   /// Declares an entity of the given columns and relationships.
   ///
@@ -193,12 +196,14 @@ public struct EntitySchema: Sendable, Hashable {
   ///   - type: the table's name, and the first part of the records' names. It cannot change.
   ///   - deleteWins: whether a delete beats concurrent edits; see ``deleteWins``.
   ///   - follows: what a person's edit of a seeded record means for later versions of the seed.
+  ///   - unique: fields whose values no two records show at the same time; see ``UniqueRule``.
   ///   - properties: the columns and relationships. Their order is that of a new table's columns, and means nothing
   ///     else.
   public init(
-    _ type: String, deleteWins: Bool = false, follows: SeedFollowing = .untilEdited, _ properties: Property...
+    _ type: String, deleteWins: Bool = false, follows: SeedFollowing = .untilEdited, unique: [UniqueRule] = [],
+    _ properties: Property...
   ) {
-    self.init(type: type, deleteWins: deleteWins, follows: follows)
+    self.init(type: type, deleteWins: deleteWins, follows: follows, unique: unique)
     for property in properties {
       switch property {
       case .field(let field): fields.append(field)
@@ -217,7 +222,8 @@ public struct EntitySchema: Sendable, Hashable {
   /// Its types, `FieldSchema` and the like, are in `TallyStore`.
   public init(
     type: String, fields: [FieldSchema] = [], references: [ReferenceSchema] = [],
-    relationships: [RelationshipSchema] = [], deleteWins: Bool = false, follows: SeedFollowing = .untilEdited
+    relationships: [RelationshipSchema] = [], deleteWins: Bool = false, follows: SeedFollowing = .untilEdited,
+    unique: [UniqueRule] = []
   ) {
     self.type = type
     self.fields = fields
@@ -225,6 +231,7 @@ public struct EntitySchema: Sendable, Hashable {
     self.relationships = relationships
     self.deleteWins = deleteWins
     self.follows = follows
+    self.unique = unique
   }
 }
 

@@ -23,6 +23,7 @@ extension EntitySchema {
   fileprivate mutating func follow(_ next: EntitySchema) throws(StoreError) {
     deleteWins = next.deleteWins
     follows = next.follows
+    unique = next.unique
     for field in next.fields {
       guard let index = fields.firstIndex(where: { $0.wireName == field.wireName }) else {
         fields.append(field)

@@ -7,7 +7,8 @@ import TallyCRDT
 ///   "references": {"owner": {"to": "SBPerson", "onDelete": "cascade"}},
 ///   "relationships": {"players": {"to": "SBPerson"}}}]}
 /// ```
-/// A field can also be `{"kind":"text","default":"…","wireName":"…"}`.
+/// A field can also be `{"kind":"text","default":"…","wireName":"…"}`. Beside them may stand `"deleteWins": true`,
+/// `"follows": "perField"` and `"unique": [{"fields": ["name"], "policy": "rename"}]`.
 extension Schema {
   /// Reads a schema from JSON and checks its rules.
   ///
@@ -60,7 +61,7 @@ extension Schema {
 }
 
 extension EntitySchema: Codable {
-  private enum Key: String, CodingKey { case type, fields, references, relationships, deleteWins, follows }
+  private enum Key: String, CodingKey { case type, fields, references, relationships, deleteWins, follows, unique }
 
   private struct Target: Codable {
     var to: String
@@ -74,6 +75,7 @@ extension EntitySchema: Codable {
     self.init(type: try container.decode(String.self, forKey: .type))
     deleteWins = try container.decodeIfPresent(Bool.self, forKey: .deleteWins) ?? false
     follows = try container.decodeIfPresent(SeedFollowing.self, forKey: .follows) ?? .untilEdited
+    unique = try container.decodeIfPresent([UniqueRule].self, forKey: .unique) ?? []
     let fields = try container.decodeIfPresent([String: FieldCoding].self, forKey: .fields) ?? [:]
     self.fields = try fields.sorted { $0.key < $1.key }.map { try $0.value.field(named: $0.key) }
     let references = try container.decodeIfPresent([String: Target].self, forKey: .references) ?? [:]
@@ -91,6 +93,7 @@ extension EntitySchema: Codable {
     try container.encode(type, forKey: .type)
     if deleteWins { try container.encode(true, forKey: .deleteWins) }
     if follows != .untilEdited { try container.encode(follows, forKey: .follows) }
+    if !unique.isEmpty { try container.encode(unique, forKey: .unique) }
     try container.encode(keyed(fields.map { ($0.name, FieldCoding($0)) }), forKey: .fields)
     if !references.isEmpty {
       let targets = references.map {

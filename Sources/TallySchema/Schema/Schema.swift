@@ -136,6 +136,7 @@ public struct Schema: Sendable, Hashable, Codable {
     guard wireNames.count <= WireLimits.fields else {
       throw StoreError(.invalidSchema, "\(entity.type) has more than \(WireLimits.fields) fields")
     }
+    try entity.checkUnique()
     var relationships = Set<String>()
     for relationship in entity.relationships {
       try check(identifier: relationship.name, "relationship")

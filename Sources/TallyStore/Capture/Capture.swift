@@ -321,9 +321,10 @@ struct Capture {
     var cells: [FieldCell] = []
     var edited: Set<Int> = []
     for (index, column) in kind.columns.enumerated() where !refused.contains(index) {
-      let value = after.values[index]
-      let wasRefused = earlier.contains(column.field)
-      guard wasRefused || isUnnoted || before[index] != value else { continue }
+      let (value, wasRefused) = (after.values[index], earlier.contains(column.field))
+      let isNew =
+        isUnnoted && !reader.aside.contested.shows(value, column, RowAddress(kind: kind.number, key: after.key))
+      guard wasRefused || isNew || before[index] != value else { continue }
       // Putting a refused value back to what the register holds writes nothing.
       let register = wasRefused ? old.cell(column.field, followsNewest: kind.followsNewest) : nil
       if wasRefused, (register?.value ?? column.defaultValue) == value { continue }

@@ -29,6 +29,8 @@ struct PlainRows {
     guard !reader.aside.isEmpty || refusals.hasAny else { return true }
     guard let name = try? key.name(type: kind.type) else { return false }
     let address = RowAddress(kind: kind.number, key: name.text)
+    // With a text that is longer than need be, any other one that is given up can matter.
+    guard !reader.aside.contested.isLengthened(kind.number) else { return false }
     return !reader.aside.contains(address) && refusals.fields(address) == nil
   }
 

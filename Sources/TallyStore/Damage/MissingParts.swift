@@ -33,7 +33,7 @@ struct MissingParts {
   ]
 
   /// The tables that list what follows from the states (`WriteTransaction.listAnew`).
-  private static let lists: Set<String> = ["tally_wait", "tally_log", "tally_seeded", "tally_aside"]
+  private static let lists: Set<String> = ["tally_wait", "tally_log", "tally_seeded", "tally_aside", "tally_unique"]
 
   /// Adds what a file of an earlier version lacks, or one from before what came without raising the version.
   static func complete(_ connection: Connection) throws {

@@ -81,6 +81,9 @@ package enum Format {
     CREATE TABLE IF NOT EXISTS tally_aside(
       kind INTEGER NOT NULL, key TEXT NOT NULL, mode INTEGER NOT NULL, reason TEXT NOT NULL,
       PRIMARY KEY(kind, key)) STRICT, WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS tally_unique(
+      kind INTEGER NOT NULL, name TEXT NOT NULL, field TEXT NOT NULL, wanted ANY NOT NULL, shown ANY, holder TEXT,
+      PRIMARY KEY(name, field)) STRICT, WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS tally_note(
       scope TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL,
       PRIMARY KEY(scope, key)) STRICT, WITHOUT ROWID;

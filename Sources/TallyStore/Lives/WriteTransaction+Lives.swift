@@ -24,7 +24,10 @@ extension WriteTransaction {
       for name in returned {
         try rewrite(name) { state, rival in
           let zero = HybridTime(milliseconds: 0)
-          let now = rival.map { .next(now: zero, over: $0) } ?? zero
+          var now = rival.map { HybridTime.next(now: zero, over: $0) } ?? zero
+          #if PlantedFaults
+            if environment.planted.contains(.restoreTakes) { now = zero }
+          #endif
           // No earlier than the record that has a unique value of it by now, to whom it gives way everywhere.
           try state.sayAgain(in: newLife(of: state, now: now))
         }
@@ -45,10 +48,12 @@ extension WriteTransaction {
   /// stays as it is. `change` also gets the time of the latest claim on what it shows.
   private func rewrite(_ name: AnyRecordName, _ change: (inout RecordState, HybridTime?) throws -> Void) throws {
     guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind) else { return }
-    let aside = reader.aside[RowAddress(kind: kind.number, key: name.text)]
+    let address = RowAddress(kind: kind.number, key: name.text)
+    let aside = reader.aside[address]
     guard aside?.isUnique ?? stored.place.isVisible else { return }
     var state = stored.state
-    try change(&state, aside == nil ? nil : view.latestRival(of: name, kind, state))
+    let hasRival = aside != nil || reader.aside.contested.contains(address)
+    try change(&state, hasRival ? view.latestRival(of: name, kind, state) : nil)
     guard state != stored.state, let dot else { return }
     let difference = catalog.fingerprint(name, kind, from: stored.state, to: state)
     try writer.put(

@@ -58,6 +58,8 @@ final class Rebuild {
     try dropOrphans()
     try connection.execute("DELETE FROM tally_wait")
     try connection.execute("DELETE FROM tally_seeded")
+    try connection.execute("DELETE FROM tally_unique")
+    reader.aside.contested = ContestedValues()
     try transaction.session.log.forgetAll()
     try Format.createIndexes(connection)
     try AllStates(reader).rewriteRecords(rebuild)

@@ -93,6 +93,7 @@ package struct SchemaMigration {
     try transaction.session.followSchema()
     // States that cannot be read show nothing; healing and rebuilding go through everything.
     guard try reader.doubt()?.level != .damaged else { return }
+    try UniqueIndexes(transaction: transaction).follow()
     try showEverything(old)
   }
 

@@ -35,7 +35,9 @@ extension StateReader {
     var found: [Duplicate] = []
     for name in try candidates(rule, kind, Set(seeds.keys.compactMap(\.first))) {
       guard let stored = try record(name, kind), stored.state.uniformStamp != nil else { continue }
-      guard let seed = seeds[places.map { stored.values[$0] }], try mayGiveWay(name, to: seed, kind) else { continue }
+      // Beside its seed it may not show what it has.
+      let values = aside.contested.wanted(stored.values, RowAddress(kind: kind.number, key: name.text), kind)
+      guard let seed = seeds[places.map { values[$0] }], try mayGiveWay(name, to: seed, kind) else { continue }
       found.append(Duplicate(name: name, record: stored, seed: seed))
     }
     return found
@@ -74,7 +76,10 @@ extension StateReader {
     for (index, key) in keys.sorted().enumerated() { query.bind(index + 1, key) }
     var names: [AnyRecordName] = []
     while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { names.append(name) } }
-    return names
+    for key in aside.isEmpty ? [] : keys {
+      names += aside.contested.names(wanting: key, kind.number, rule.matching[0])
+    }
+    return names.sorted()
   }
 
   /// Returns whether a duplicate may give way to its seed. Where the seed itself is not visible, because a person

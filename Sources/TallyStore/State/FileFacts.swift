@@ -37,6 +37,7 @@ final class FileFacts {
     query.reset()
     hasDeletes = try has[0] || connection.hasMeta("retired")
     (hasWaits, hasConflicts, hasAside, hasRefusals) = (has[1], has[2], has[5], has[6])
+    if catalog.schema.hasUniqueRules, try connection.exists("SELECT 1 FROM tally_unique LIMIT 1") { hasAside = true }
     hasLives = try connection.hasMeta("lives")
     hasDoubt = try connection.hasMeta("doubt")
     // As in `StateWriter.overwriteDeleted`.

@@ -41,9 +41,13 @@ package struct SetAside: Sendable {
     package static func == (lhs: Entry, rhs: Entry) -> Bool { lhs.mode == rhs.mode && lhs.reason == rhs.reason }
   }
 
-  private(set) var entries: [RowAddress: Entry] = [:]
+  private(set) var entries: [RowAddress: Entry] = [:] { didSet { follow() } }
   /// Those that are being tried again.
-  private var lifted: [RowAddress: Entry] = [:]
+  private var lifted: [RowAddress: Entry] = [:] { didSet { follow() } }
+  /// Rows that are shown with another value than their records have, since another record holds that one.
+  package var contested = ContestedValues() { didSet { follow() } }
+  /// Whether every row is what its state says. Looked at with each row that is written.
+  private(set) var isEmpty = true
   /// Those that this transaction has set aside.
   private(set) var news = Set<RowAddress>()
   /// Those that this transaction has forgotten, as they were before it.
@@ -54,16 +58,22 @@ package struct SetAside: Sendable {
   /// The position at which the next retries begin.
   private var turn = 0
   package var count: Int { entries.count + lifted.count }
-  var isEmpty: Bool { entries.isEmpty && lifted.isEmpty }
+
+  private mutating func follow() { isEmpty = entries.isEmpty && lifted.isEmpty && contested.isEmpty }
 
   package subscript(address: RowAddress) -> Entry? { entries[address] }
 
-  /// Whether a row is set aside, or is being tried again.
-  func contains(_ address: RowAddress) -> Bool { entries[address] != nil || lifted[address] != nil }
+  /// Whether a row is set aside, or is being tried again, or has to do with a value that several records have.
+  func contains(_ address: RowAddress) -> Bool {
+    entries[address] != nil || lifted[address] != nil || contested.contains(address)
+  }
 
   init() {}
 
-  init(_ connection: Connection) throws {
+  /// What the file says; `schema` says whether values can be contested.
+  init(_ connection: Connection, _ schema: Schema) throws {
+    defer { follow() }
+    if schema.hasUniqueRules { contested = try ContestedValues(connection) }
     let query = try connection.statement("SELECT kind, key, mode, reason FROM tally_aside")
     while try query.step() {
       let entry = Entry(mode: Mode(rawValue: query.int(2)) ?? .withheld, reason: query.text(3) ?? "")

@@ -103,6 +103,7 @@ final class StateWriter {
     try putWaits(for: name, kind, state, seen, previous)
     try putSeeded(name, kind, state, isShown: seen != nil, previous)
     try note(refusal, address)
+    if !reader.aside.isEmpty { reader.aside.contested.noteChange(kind, from: previous?.state, to: state) }
     if shown != nil || previous?.place.isVisible == true { try onRowWritten?() }
     return refusal == nil
   }
@@ -120,6 +121,7 @@ final class StateWriter {
     try putSeeded(name, kind, state, isShown: true, hidden)
     try writeClock(kind.number, kind.type, row: row, try clock(state, sum, kind, shown, nil))
     try note(nil, RowAddress(kind: kind.number, key: name.text))
+    if !reader.aside.isEmpty { reader.aside.contested.noteChange(kind, from: hidden?.state, to: state) }
   }
 
   /// The clock of a record that one transaction inserts and that adds this much to the fingerprint; nil if the stamp
@@ -205,32 +207,20 @@ final class StateWriter {
       return nil
     } catch let refusal as RowRefusal {
       if let new = clock.extra, new.number != previous?.place.extra?.number { try deleteExtra(new.number) }
-      if refusal.isUnique, let parked = try park(name, kind, state, sum, shown, previous, refusal) { return parked }
+      if refusal.isUnique, kind.entity?.unique.isEmpty == false,
+        let cleared = try UniqueParking(writer: self).cleared(shown, name, kind)
+      {
+        guard case .row = previous?.place else { return try show(name, kind, state, sum, cleared, previous, false) }
+        if try park(kind, state, sum, cleared, previous) { return nil }
+      }
+      if refusal.isUnique, case .row(let row, _) = previous?.place, let before = previous?.values {
+        let parked = kind.parked(shown, over: before, name, row, reader.catalog.uniqueColumns[kind.number])
+        if try park(kind, state, sum, parked, previous) {
+          return SetAside.Entry(mode: .kept, reason: refusal.reason, isUnique: true, parked: parked)
+        }
+      }
       return try withhold(name, kind, state, sum, previous, refusal)
     }
-  }
-
-  /// Lets a row wait in its place for the values that other rows still hold: were it to go, and to come back, whatever
-  /// the app keeps beside it would go with it.
-  /// - Returns: nil if SQLite does not take that either.
-  private func park(
-    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ sum: StateSum, _ shown: [Value],
-    _ previous: StoredRecord?, _ refusal: RowRefusal
-  ) throws -> SetAside.Entry? {
-    guard case .row(let row, let clock) = previous?.place, let previous else { return nil }
-    let parked = kind.parked(shown, over: previous.values, name, row, reader.catalog.uniqueColumns[kind.number])
-    // Again, no matter what became of the one before, and with a clock that is not what the row has.
-    if let old = clock.extra { try deleteExtra(old.number) }
-    let body = try encode(state, sum, row: RowValues(kind: kind, values: parked))
-    guard var new = try putExtra(body, nil).extra else { return nil }
-    if let old = clock.extra { new.revision = old.next.revision }
-    do {
-      try update(kind, row: row, clock: .extra(new), from: previous.values, to: parked)
-    } catch is RowRefusal {
-      try deleteExtra(new.number)
-      return nil
-    }
-    return SetAside.Entry(mode: .kept, reason: refusal.reason, isUnique: true, parked: parked)
   }
 
   /// Takes a record out of the view that cannot be shown as its state says.

@@ -227,7 +227,7 @@ extension Store {
     catalogCache.withLock { $0 = catalog }
     connection.follow(catalog.version)
     let reader = StateReader(connection, catalog: catalog, isSnapshot: true)
-    reader.aside = try SetAside(connection)
+    reader.aside = try SetAside(connection, catalog.schema)
     #if PlantedFaults
       reader.planted = options.planted
     #endif

@@ -86,7 +86,8 @@ extension Store {
         }
         return FieldHistory(
           field: reader.catalog.fields[cell.field]?.name ?? "?", value: cell.value, stamp: cell.stamp,
-          hiddenReason: Self.reason(cell, shown, kind, isVisible: stored.place.isVisible))
+          hiddenReason: reader.aside.contested.reason(cell, shown, kind, name)
+            ?? Self.reason(cell, shown, kind, isVisible: stored.place.isVisible))
       }
       return RecordHistory(
         name: name, existence: stored.state.existence, fields: fields.sorted { $0.field < $1.field },

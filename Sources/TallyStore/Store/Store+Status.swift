@@ -70,6 +70,8 @@ public struct StoreStatus: Sendable, Equatable {
   /// Rows that this device's database does not take, or does not let go, as the state says. The state goes on to
   /// replicate; each is tried again with the commits that follow.
   public var setAside: [SetAsideRow]
+  /// Unique values that records have and do not show, since other records hold them.
+  public var contested: [ContestedValue]
   /// Whether triggers of the app's have answered each of the last changes of peers with a write of their own: if a
   /// peer's do so too, the two never come to rest.
   public var hasTriggerLoop: Bool
@@ -140,6 +142,7 @@ extension Store {
             row: $0.key.key, isShown: $0.value.mode == .kept, isEmptied: emptied[$0.key] == true,
             showsRemoved: emptied[$0.key] == false, reason: $0.value.reason)
         },
+        contested: reader.aside.contested.list,
         hasTriggerLoop: try connection.exists("SELECT 1 FROM tally_meta WHERE key = 'echo'"),
         byteCount: pages * (try connection.integer("PRAGMA page_size") ?? 0), doubt: try reader.doubt(),
         renewal: try Self.renewal(reader), clockAhead: try reader.clockAhead(of: options.now()))

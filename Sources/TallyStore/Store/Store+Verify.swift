@@ -93,6 +93,7 @@ private final class Verifier {
         try reader.forEachHiddenLink(kind) { try check($0, kind, $1) }
       }
     }
+    try reporting("tally_unique") { for line in try UniqueCheck(reader).problems() { problem(line) } }
     try reporting("tally_extra") {
       for row in try SharedBodies(reader).strangers { problem("\(row.label) points to the state of another row") }
     }
@@ -259,7 +260,11 @@ private final class Verifier {
     }
     note(waits: try waits(of: name, kind, stored), kind.number, name.text)
     guard isVisible else { return }
-    let expected = try visibility.values(of: name, kind, stored.state)
+    var expected = try visibility.values(of: name, kind, stored.state)
+    if !reader.aside.isEmpty {
+      let address = RowAddress(kind: kind.number, key: name.text)
+      expected = reader.aside.contested.shown(expected, over: stored.values, address, kind)
+    }
     for (index, column) in kind.columns.enumerated() where expected[index] != stored.values[index] {
       problem("\(name).\(column.name) does not show what the state says")
     }

@@ -13,6 +13,12 @@ extension WritingSession {
     defersKeys = !objects.tables(with: .immediateKey).isEmpty
     reader.catalog.resolvesConflicts = kinds(with: .conflictClause)
     reader.catalog.uniqueIndexes = tables.mapValues(\.wholeIndexes).filter { !$0.value.isEmpty }
+    for kind in reader.catalog.orderedKinds where kind.entity?.unique.isEmpty == false {
+      let rules = Set(UniquePlaces.contested(of: kind).map { $0.places.map { kind.columns[$0].name } })
+      reader.catalog.uniqueIndexes[kind.number]?.removeAll { index in
+        rules.contains(index.map(\.column)) && index.allSatisfy { $0.collation == "BINARY" }
+      }
+    }
     reader.catalog.uniqueColumns = tables.filter { !$0.value.traits.contains(.expressionIndex) }.mapValues { table in
       Set((table.wholeIndexes + table.partialIndexes).flatMap { $0.map(\.column) })
     }

@@ -107,8 +107,7 @@ final class WritingSession {
     let version = try isUnchanged ? dataVersion : connection.integer("PRAGMA data_version")
     let hasReloaded = version != dataVersion || dataVersion == nil
     told.confirm()
-    writer.touches = isFollowed() ? Touches() : nil
-    (events, hasForeignCommits) = ([], false)
+    (writer.touches, events, hasForeignCommits) = (isFollowed() ? Touches() : nil, [], false)
     if hasReloaded {
       try reload()
       hasForeignCommits = told.follow(standing, reader, writer.touches)
@@ -138,6 +137,7 @@ final class WritingSession {
     guard !isUnchanged else { return }
     if try reader.hasPendingWrites() { try transaction(by: .outside) { try $0.capture(.outside) } }
     opaque.keep(objects?.tables(with: .opaqueUniqueIndex) ?? [])
+    if !facts.hasDoubt { try UniqueIndexes.follow(self) }
   }
 
   /// Runs the app's own statements; all that they write to replicated tables is noted.
@@ -361,7 +361,7 @@ final class WritingSession {
     standing = try Standing(reader)
     try log.follow()
     try facts.load(connection, reader.catalog)
-    reader.aside = try facts.hasAside ? SetAside(connection) : SetAside()
+    reader.aside = try facts.hasAside ? SetAside(connection, reader.catalog.schema) : SetAside()
     refusals.forget()
     if facts.hasRefusals { try refusals.load() }
   }

@@ -1,18 +1,21 @@
 import TallyCRDT
 
-/// Which of two records shows if a unique index of the app's admits only one: the one whose claim is the older.
+/// Which of two records shows if a unique index or rule admits only one: the one whose claim is the older.
 ///
 /// A claim is the latest of the writes that the indexed columns hold and of the beginning of the record's life: who
 /// restores a record takes nothing from the one that has its value by now. Of equal claims the lesser name's counts as
 /// older. So it follows from the states alone, and devices with the same index show the same, whichever record came
 /// first.
-private struct UniqueClaim: Comparable {
-  var stamp: Stamp?
-  var name: AnyRecordName
+struct UniqueClaim: Comparable {
+  private(set) var stamp: Stamp?
+  private var name: AnyRecordName
 
-  init(_ name: AnyRecordName, _ state: RecordState, _ kind: RecordKind, _ columns: [String]) {
+  init(_ name: AnyRecordName, _ state: RecordState, _ kind: RecordKind, _ columns: [String], _ reader: StateReader) {
     self.name = name
-    let beginnings = [state.existence, state.life?.stamp].compactMap { $0 }
+    var beginnings = [state.existence, state.life?.stamp].compactMap { $0 }
+    #if PlantedFaults
+      if reader.planted.contains(.claimOfColumns) { beginnings = [] }
+    #endif
     stamp =
       (kind.columns.filter { columns.contains($0.name) }
       .compactMap { state.cell($0.field, followsNewest: kind.followsNewest)?.stamp } + beginnings).max()
@@ -85,10 +88,10 @@ extension ViewMaintainer {
     var rivals: [AnyRecordName: StoredRecord] = [:]
     for index in catalog.uniqueIndexes[kind.number] ?? [] {
       let columns = index.map(\.column)
-      let claim = UniqueClaim(name, stored.state, kind, columns)
+      let claim = UniqueClaim(name, stored.state, kind, columns, reader)
       for rival in try records(equalTo: shown, in: index, kind) where rival != name {
         guard let other = try reader.record(rival, kind) else { continue }
-        let isOlder = claim < UniqueClaim(rival, other.state, kind, columns)
+        let isOlder = claim < UniqueClaim(rival, other.state, kind, columns, reader)
         #if PlantedFaults
           guard !reader.planted.contains(.youngerClaimShows) else {
             if isOlder { return false }
@@ -118,16 +121,22 @@ extension ViewMaintainer {
   /// The time of the latest claim on what a record would show in columns that are unique; nil if no other record has
   /// it.
   func latestRival(of name: AnyRecordName, _ kind: RecordKind, _ state: RecordState) throws -> HybridTime? {
-    guard let indexes = catalog.uniqueIndexes[kind.number], !indexes.isEmpty else { return nil }
-    let shown = try currentVisibility().values(of: name, kind, state)
     var latest: HybridTime?
+    func look(at rival: AnyRecordName, _ columns: [String]) throws {
+      guard rival != name, let other = try reader.record(rival, kind),
+        let stamp = UniqueClaim(rival, other.state, kind, columns, reader).stamp
+      else { return }
+      latest = max(latest ?? stamp.time, stamp.time)
+    }
+    let indexes = catalog.uniqueIndexes[kind.number] ?? []
+    let shown = try indexes.isEmpty ? [] : currentVisibility().values(of: name, kind, state)
     for index in indexes {
-      for rival in try records(equalTo: shown, in: index, kind) where rival != name {
-        guard let other = try reader.record(rival, kind),
-          let stamp = UniqueClaim(rival, other.state, kind, index.map(\.column)).stamp
-        else { continue }
-        latest = max(latest ?? stamp.time, stamp.time)
-      }
+      for rival in try records(equalTo: shown, in: index, kind) { try look(at: rival, index.map(\.column)) }
+    }
+    for unique in UniquePlaces.contested(of: kind) {
+      guard let key = unique.key(of: state) else { continue }
+      let rivals = try UniqueRows(connection: connection).names(showing: key, unique)
+      for rival in rivals { try look(at: rival, unique.places.map { kind.columns[$0].name }) }
     }
     return latest
   }

@@ -231,16 +231,20 @@ final class ViewMaintainer {
 
   /// Looks at everything that was marked, until nothing is.
   func settle() throws {
-    while !dirty.isEmpty {
-      if looksForStubs { try listStubs() }
-      try markSeedLinks()
-      try climb()
-      while let name = dirty.popRecord() { try settle(name) }
-      while let (kind, key) = dirty.popLink() { try settle(kind, key) }
-    }
+    var repetitions = 0
+    repeat {
+      while !dirty.isEmpty {
+        if looksForStubs { try listStubs() }
+        try markSeedLinks()
+        try climb()
+        while let name = dirty.popRecord() { try settle(name) }
+        while let (kind, key) = dirty.popLink() { try settle(kind, key) }
+      }
+      repetitions += 1
+    } while try !reader.aside.isEmpty && repetitions < UniqueSettling.repetitions && UniqueSettling(view: self).settle()
   }
 
-  /// Notes that a row has gone of which nothing else is seen or hidden.
+  /// Notes that a row has gone of which nothing else is seen or hidden, or shows another value.
   func noteGone() {
     clearings += 1
     visibility = nil
@@ -313,6 +317,10 @@ final class ViewMaintainer {
       for (index, column) in kind.columns.enumerated() where fields.contains(column.field) {
         shown[index] = stored.values[index]
       }
+    }
+    if !reader.aside.isEmpty {
+      let address = RowAddress(kind: kind.number, key: name.text)
+      shown = reader.aside.contested.shown(shown, over: stored.values, address, kind)
     }
     watch.note(name, kind, stored, shown)
     if stored.state.saysNothing(followsNewest: kind.followsNewest) { appeared.note(unsaid: name) }

@@ -27,6 +27,8 @@ package enum SimulationTier: String, CaseIterable, Sendable {
   case value
   /// Devices that empty what is deleted, beside devices that empty nothing.
   case shred
+  /// Devices whose records take each other's unique values.
+  case unique
 
   /// What one seed finds, with the smallest history that shows it where histories can be made smaller; nil if all is
   /// well.
@@ -37,7 +39,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .copies: smallest(.generate(seed: seed)) { CopySimulation.failure(of: $0) }
     case .seeds: SeedSimulation.report(.generate(seed: seed))
     case .rawsql: RawPlay.report(seed: seed)
-    case .world, .relay, .damage, .value, .shred: failure(seed)
+    case .world, .relay, .damage, .value, .shred, .unique: failure(seed)
     }
   }
 
@@ -67,6 +69,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
       }.first
     case .shred:
       [false, true].lazy.compactMap { ShredHistory.failure(seed, deleteWins: $0, planted: planted) }.first
+    case .unique: UniqueHistory.failure(seed, planted: planted)
     }
   }
 }
@@ -157,6 +160,10 @@ package struct PlantedBug: Sendable {
     .init("liftKeepsVia", .liftKeepsVia, .shred, .world),
     .init("restoreBare", .restoreBare, .world),
     .init("insertBare", .insertBare, .world),
+    .init("lastHolds", .lastHolds, .unique),
+    .init("suffixByPlace", .suffixByPlace, .unique),
+    .init("claimOfColumns", .claimOfColumns, .unique),
+    .init("restoreTakes", .restoreTakes, .unique),
   ]
 
   /// How many seeds a tier needs to notice the fault; nil if it does not within its patience.

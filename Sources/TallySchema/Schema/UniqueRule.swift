@@ -1,0 +1,133 @@
+import TallyCRDT
+
+/// What a record shows in a unique field while another record holds the value that it has.
+///
+/// Two devices can give one value to two records, each without knowing of the other. The state keeps what both said;
+/// which record shows it follows from the states, so all devices show the same: the one with the older claim, the
+/// **holder**. The policy is about the others. Nothing is written: once the holder has another value, or is gone, the
+/// next one shows what it always had.
+public enum UniquePolicy: String, Sendable, Codable, CaseIterable {
+  /// The field is null, so that the app can ask for another value.
+  case clear
+  /// The value with a few letters behind it, which are the same on every device: `Work ~k3xa`. For one text field.
+  case rename
+  /// The record is not shown at all, and neither is what it owns. It is how a unique index of the app's own works.
+  case hide
+}
+
+/// Fields whose values, taken together, no two records show at the same time.
+///
+/// ```swift
+/// static let schema = EntitySchema("Shop", unique: [.on("name", .rename)], .text("name"))
+/// ```
+///
+/// The store keeps a UNIQUE index over the columns, so a second record with a value that shows is refused on the device
+/// that tries it, as SQL refuses it: by `DatabaseError` with `SQLITE_CONSTRAINT_UNIQUE`, and nothing has changed. Null
+/// is not a value: any number of records may have none. Texts are compared byte by byte.
+///
+/// The rule is part of the view, not of the state: it may come, change and go with a release, and a device whose schema
+/// does not have it shows both records with the value that they have.
+public struct UniqueRule: Sendable, Hashable, Codable {
+  /// The names of the fields.
+  public var fields: [String]
+  /// What the others show.
+  public var policy: UniquePolicy
+
+  /// A rule for fields by their names. Mistakes are found when a store is opened (`StoreError.invalidSchema`).
+  public init(fields: [String], policy: UniquePolicy = .clear) { (self.fields, self.policy) = (fields, policy) }
+
+  /// A rule for one field.
+  ///
+  /// ```swift
+  /// let shop = EntitySchema("Shop", unique: [.on("name", .rename)], .text("name"))
+  /// ```
+  /// - Parameters:
+  ///   - field: the name of a field without a default.
+  ///   - policy: what the others show; by default null.
+  /// - Returns: the rule, for a schema.
+  public static func on(_ field: String, _ policy: UniquePolicy = .clear) -> UniqueRule {
+    UniqueRule(fields: [field], policy: policy)
+  }
+
+  /// A rule for several fields, whose values together are unique.
+  ///
+  /// ```swift
+  /// let seat = EntitySchema("Seat", unique: [.on(["room", "number"])], .text("room"), .integer("number"))
+  /// ```
+  /// - Parameters:
+  ///   - fields: the names of fields without defaults. Of a record that is not the holder the last of them is null.
+  ///   - policy: what the others show: ``UniquePolicy/clear`` or ``UniquePolicy/hide``.
+  /// - Returns: the rule, for a schema.
+  public static func on(_ fields: [String], _ policy: UniquePolicy = .clear) -> UniqueRule {
+    UniqueRule(fields: fields, policy: policy)
+  }
+
+  private enum CodingKeys: CodingKey { case fields, policy }
+
+  /// Reads a rule; without a policy it is ``UniquePolicy/clear``.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    let name = try container.decodeIfPresent(String.self, forKey: .policy) ?? UniquePolicy.clear.rawValue
+    guard let policy = UniquePolicy(rawValue: name) else {
+      let known = UniquePolicy.allCases.map(\.rawValue).joined(separator: ", ")
+      throw StoreError(.invalidSchema, "unknown policy \(printable(name)) of a unique rule; expected one of \(known)")
+    }
+    self.init(fields: try container.decode([String].self, forKey: .fields), policy: policy)
+  }
+}
+
+extension UniqueRule {
+  /// The most fields of a rule.
+  static let maximumFields = 16
+
+  /// The name of the index that keeps it.
+  package func indexName(_ type: String) -> String { Self.indexPrefix(type) + fields.joined(separator: ".") }
+
+  /// What the names of a type's indexes of rules begin with.
+  package static func indexPrefix(_ type: String) -> String { "tally_\(type)_unique_" }
+}
+
+extension EntitySchema {
+  /// - Throws: `StoreError.invalidSchema` with the first rule that cannot be kept.
+  func checkUnique() throws(StoreError) {
+    var taken = Set<String>()
+    for rule in unique {
+      let label = "the unique rule of \(type) on \(rule.fields.map(printable).joined(separator: ", "))"
+      guard (1...UniqueRule.maximumFields).contains(rule.fields.count) else {
+        throw StoreError(.invalidSchema, "\(label) must have between 1 and \(UniqueRule.maximumFields) fields")
+      }
+      for name in rule.fields {
+        guard taken.insert(name).inserted else {
+          throw StoreError(.invalidSchema, "\(label): a field stands in one rule, and once")
+        }
+        try check(name, label)
+      }
+      guard rule.policy == .rename else { continue }
+      guard rule.fields.count == 1, fields.first(where: { $0.name == rule.fields[0] })?.kind == .text else {
+        throw StoreError(.invalidSchema, "\(label): the policy rename is for one text field")
+      }
+    }
+  }
+
+  private func check(_ name: String, _ label: String) throws(StoreError) {
+    guard let field = fields.first(where: { $0.name == name }) else {
+      // Whether a record is there would depend on which of two is shown.
+      if references.contains(where: { $0.name == name }) {
+        throw StoreError(.invalidSchema, "\(label): \(printable(name)) is a reference, and must be a field")
+      }
+      throw StoreError(.invalidSchema, "\(label): \(type) has no field \(printable(name))\(hint(forField: name))")
+    }
+    // Every record that was never given a value would claim it.
+    guard field.defaultValue.isNull else {
+      throw StoreError(.invalidSchema, "\(label): \(printable(name)) has a default, which every new record would claim")
+    }
+    guard field.kind != .real else {
+      throw StoreError(.invalidSchema, "\(label): \(printable(name)) is a real, which has no exact value")
+    }
+  }
+}
+
+extension Schema {
+  /// Whether any entity has fields that are unique.
+  package var hasUniqueRules: Bool { entities.contains { !$0.unique.isEmpty } }
+}
