@@ -355,6 +355,11 @@ final class DatabaseImport {
       try body()
     } catch let error as StoreError {
       throw StoreError(.rowNotMapped, "\(table), row \(ImportPosition.text(key)): \(error.message)", cause: error)
+    } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
+      throw StoreError(
+        .rowNotMapped,
+        "\(table), row \(ImportPosition.text(key)): a value that another record has is unique (\(error.message ?? "")); "
+          + "an expression can make another one of it, or \"where\" leaves the row out", cause: error)
     }
   }
 }

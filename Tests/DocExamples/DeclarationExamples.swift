@@ -192,6 +192,23 @@ private func Sources_TallySchema_Schema_Schema_swift_5() throws {
 try Schema([EntitySchema("Note", .text("text"))]).validate()
 }
 
+// Sources/TallySchema/Schema/UniqueRule.swift
+private enum Sources_TallySchema_Schema_UniqueRule_swift_1 {
+static let schema = EntitySchema("Shop", unique: [.on("name", .rename)], .text("name"))
+}
+
+// Sources/TallySchema/Schema/UniqueRule.swift
+private func Sources_TallySchema_Schema_UniqueRule_swift_2() throws {
+let shop = EntitySchema("Shop", unique: [.on("name", .rename)], .text("name"))
+_ = shop
+}
+
+// Sources/TallySchema/Schema/UniqueRule.swift
+private func Sources_TallySchema_Schema_UniqueRule_swift_3() throws {
+let seat = EntitySchema("Seat", unique: [.on(["room", "number"])], .text("room"), .integer("number"))
+_ = seat
+}
+
 // Sources/TallySchema/Seeds/SeedIdentity.swift
 private func Sources_TallySchema_Seeds_SeedIdentity_swift_1() throws {
 let toast = RecordName<SpeechType>(seed: "toast", of: "speech-types")
@@ -378,4 +395,11 @@ _ = defaults
 private func Sources_TallyStore_Seeds_SeededRecord_swift_4() throws {
 let own = try store.read { db in try SpeechType.belongingToUser().fetchCount(db) }
 _ = own
+}
+
+// Sources/TallyStore/State/ContestedValue.swift
+private func Sources_TallyStore_State_ContestedValue_swift_1() throws {
+let contested = try store.read { db in try ContestedValue.fetchAll(db) }
+for value in contested { print("\(value.name) wants \(value.field) \(value.wanted)") }
+_ = contested
 }

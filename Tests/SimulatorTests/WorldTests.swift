@@ -74,6 +74,18 @@ import Testing
     }
   }
 
+  /// Values that two devices give to two records, in random runs with every fault that a world knows.
+  @Test func randomRunsShowUniqueValuesAsTheSpecificationSays() async throws {
+    let schema = Schema([
+      EntitySchema("List", .text("title")),
+      EntitySchema(
+        "Task", unique: [.on("text", .rename), .on("number"), .on(["day", "place"])],
+        .text("text"), .integer("number"), .bool("day"), .bool("place"),
+        .reference("list", to: "List", onDelete: .cascade)),
+    ])
+    try await simulate(schema, replicas: 3, runs: 12, steps: 40)
+  }
+
   @Test func theSameSeedIsTheSameRun() async throws {
     func trace() async throws -> [String] {
       var trace: [String] = []

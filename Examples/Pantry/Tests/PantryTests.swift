@@ -36,6 +36,29 @@ import Testing
     #expect(try phone.read { try String.fetchSet($0, sql: "SELECT name FROM Tag") }.count == 4)
   }
 
+  /// Two people enter one shop, each on a device without a network. Both stay, with all that refers to them.
+  @Test func twoShopsNeverShowOneName() throws {
+    let (mine, theirs) = (Shop(name: "Market"), Shop(name: "Market"))
+    try phone.write { db in
+      try mine.insert(db)
+      try Item(title: "Milk", shop: mine.id).insert(db)
+    }
+    try tablet.write { db in try theirs.insert(db) }
+    try sync()
+    for device in [phone, tablet] {
+      let names = try device.read { try Shop.fetchAll($0).map { $0.name ?? "" } }
+      #expect(Set(names).count == 2 && names.contains("Market") && names.allSatisfy { $0.hasPrefix("Market") })
+      #expect(try device.read { try ContestedValue.fetchAll($0) }.map(\.wanted) == [.text("Market")])
+    }
+    #expect(throws: DatabaseError.self) { try phone.write { db in try Shop(name: "Market").insert(db) } }
+    // Called something else, it leaves the other one the name.
+    let second = try #require(try phone.read { try ContestedValue.fetchOne($0) }?.name)
+    try phone.write { db in try db.execute(sql: "UPDATE Shop SET name = 'Bazaar' WHERE id = ?", arguments: [second]) }
+    try sync()
+    #expect(try tablet.read { try String.fetchSet($0, sql: "SELECT name FROM Shop") } == ["Market", "Bazaar"])
+    #expect(try tablet.read { try ContestedValue.fetchCount($0) } == 0)
+  }
+
   @Test func theListIsLiveWithItsTagsInOrder() async throws {
     let model = ListModel(phone)
     try await ListModel(tablet).add("Milk", amount: 2, tags: ["organic", "dairy"])

@@ -24,12 +24,15 @@ struct UniqueIndexes {
     let wanted = Self.wanted(catalog)
     let present = try Self.present(connection, catalog)
     guard wanted.mapValues(\.sql) != present || !reader.aside.contested.isEmpty else { return }
+    // Open rows keep SQLite from changing tables.
+    transaction.writer.closeRows()
     for name in present.keys.sorted() where wanted[name]?.sql != present[name] {
       try connection.execute("DROP INDEX main.\"\(name)\"")
     }
     try review()
     for (name, index) in wanted.sorted(by: { $0.key < $1.key }) where present[name] != index.sql {
       try part(index.unique)
+      transaction.writer.closeRows()
       do {
         try connection.execute(index.sql)
       } catch let error as DatabaseError where error.isRefusal(on: connection) {

@@ -42,7 +42,7 @@ struct UniqueSettling {
     }
     for name in group.squatters { hasChanged = try vacate(name, group) || hasChanged }
     // What another one of them is to show must be free first.
-    let targets = Set(group.members.map(\.target)).subtracting([.null])
+    let targets = Set(group.members.filter { $0.name != group.holder }.map(\.target)).subtracting([.null])
     for member in group.members where member.current != member.target && targets.contains(member.current) {
       if try show(.null, member.name, group) { hasChanged = true }
     }

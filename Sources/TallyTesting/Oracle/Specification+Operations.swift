@@ -53,11 +53,12 @@ extension Specification {
   package typealias Shown = (before: Set<String>, after: Set<String>)
 
   /// Notes what a transaction did, known from the tables before and after it. Where records were emptied, some that
-  /// are alive may not be shown, so `shown` says which were.
+  /// are alive may not be shown, so `shown` says which were. Lives that it began, where they had to be later than others'
+  /// claims on unique values, are in `begun`, by record.
   /// - Returns: the event, or nil if it changed nothing.
   package mutating func note(
     author: String, seen: EventSet, now: UInt64, _ schema: SpecifiedSchema<Field>,
-    _ effects: [SpecifiedOperation<Field>], shown: Shown? = nil
+    _ effects: [SpecifiedOperation<Field>], shown: Shown? = nil, begun: [String: UInt64] = [:]
   ) -> Int? {
     let event = open(author, seen, now)
     for effect in effects {
@@ -65,7 +66,7 @@ extension Specification {
       all.insert(event)
       apply(effect, event, past(all, schema), schema)
     }
-    noteLives(event, schema, shown)
+    noteLives(event, schema, shown, begun)
     return close(event)
   }
 
@@ -173,7 +174,9 @@ extension Specification {
 
   /// Notes which records this transaction has brought back into view: they begin lives that are later than all that is
   /// known of them.
-  private mutating func noteLives(_ event: Int, _ schema: SpecifiedSchema<Field>, _ shown: Shown? = nil) {
+  private mutating func noteLives(
+    _ event: Int, _ schema: SpecifiedSchema<Field>, _ shown: Shown? = nil, _ begun: [String: UInt64] = [:]
+  ) {
     guard beginsLives, !events[event].effects.isEmpty else { return }
     let before = past(events[event].seen, schema)
     let presence = Presence(self, before, schema)
@@ -184,7 +187,7 @@ extension Specification {
     let after = past(all, schema)
     let present = Presence(self, after, schema)
     for record in hidden.sorted() where shown?.after.contains(record) ?? present.isVisible(record) {
-      note(.begin(record, time: after.nextLife(of: record)), event)
+      note(.begin(record, time: max(after.nextLife(of: record), begun[record] ?? 0)), event)
     }
   }
 

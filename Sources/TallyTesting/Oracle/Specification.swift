@@ -132,6 +132,8 @@ extension Specification {
     package var lives: [String: Winner] = [:]
     /// When the latest life of a record began that is not its first.
     package var beginnings: [String: UInt64] = [:]
+    /// The transaction that began it, and when.
+    package var begun: [String: Winner] = [:]
     /// The transactions that emptied each record.
     var emptied: [String: [Int]] = [:]
     package var deletes: [String: EventSet] = [:]
@@ -162,7 +164,9 @@ extension Specification {
         case .delete(let record):
           past.known.insert(record)
           past.deletes[record, default: EventSet()].insert(event)
-        case .begin(let record, let time): past.beginnings[record] = max(past.beginnings[record] ?? 0, time)
+        case .begin(let record, let time):
+          past.beginnings[record] = max(past.beginnings[record] ?? 0, time)
+          replace(&past.begun[record], Winner(event: event, time: time))
         case .empty(let record, let time):
           past.beginnings[record] = max(past.beginnings[record] ?? 0, time)
           past.emptied[record, default: []].append(event)

@@ -8,7 +8,8 @@ struct TableImage {
   /// All links, also those of records that the transaction under way has deleted.
   private var links: Set<Link> = []
 
-  /// Reads all tables of a schema.
+  /// Reads all tables of a schema. Where a row shows something else than a unique value that its record has, the image
+  /// has the value.
   init(_ db: Database, _ schema: Schema) throws {
     for entity in schema.entities {
       let fields = entity.fields.map { SchemaField(entity.type, $0) }
@@ -26,6 +27,17 @@ struct TableImage {
           }
         }
         rows[row[0]] = shown
+      }
+    }
+    if schema.hasUniqueRules {
+      for contested in try ContestedValue.fetchAll(db) {
+        let type = contested.name.prefix { $0 != "|" }
+        guard let entity = schema.entities.first(where: { $0.type == type }),
+          let field = entity.fields.first(where: { $0.name == contested.field }).map({ SchemaField(entity.type, $0) }),
+          // Otherwise the app has just written another.
+          rows[contested.name]?.fields[field] == contested.shown.specified
+        else { continue }
+        rows[contested.name]?.fields[field] = contested.wanted.specified
       }
     }
     for entity in schema.entities {

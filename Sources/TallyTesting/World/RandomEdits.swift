@@ -16,6 +16,8 @@ struct RandomEdits {
       try replica.write { db in for _ in 0..<count { try change(db, &random) } }
     } catch let error as StoreError where error.code == .deleteDenied || error.code == .danglingReference {
       replica.world.note("replica \(replica.index) may not: \(error.code.rawValue)")
+    } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
+      replica.world.note("replica \(replica.index) may not: another record has the value")
     }
   }
 

@@ -7,6 +7,8 @@ extension Schema {
     var result = self
     for index in result.entities.indices {
       result.entities[index].fields.removeAll { _ in random.chance(25) }
+      let names = Set(result.entities[index].fields.map(\.name))
+      result.entities[index].unique.removeAll { !names.isSuperset(of: $0.fields) }
       result.entities[index].references.removeAll { _ in random.chance(25) }
       result.entities[index].relationships.removeAll { _ in random.chance(25) }
     }

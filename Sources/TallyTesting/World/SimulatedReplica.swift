@@ -142,7 +142,20 @@ public final class SimulatedReplica {
     if storage.disk != nil { commits.append((try store.vector, seen, isLastOfPass)) }
   }
 
-  /// The tables as the app sees them.
+  /// What records show instead of unique values that others hold.
+  func contested() throws -> [ContestedValue] {
+    try schema.hasUniqueRules ? store.read { try ContestedValue.fetchAll($0) } : []
+  }
+
+  /// When the lives began that a transaction of its own has begun, where unique values can have put them off.
+  func livesBegun(by dot: Dot?) throws -> [String: UInt64] {
+    guard let dot, schema.hasUniqueRules else { return [:] }
+    return try store.contents(of: Set(rows().keys)).compactMapValues {
+      $0.life?.dot == dot ? $0.life?.time.milliseconds : nil
+    }
+  }
+
+  /// The tables as the app sees them, but for unique values that others hold: of those what its records have.
   func rows() throws -> [String: ShownRow<SchemaField>] {
     let schema = schema
     return try store.read { try TableImage($0, schema).rows }

@@ -117,7 +117,9 @@ extension World {
   func check(_ replica: SimulatedReplica, thoroughly: Bool = true) throws {
     do {
       if !oracle.hasCopies { try oracle.check(try replica.store.vector, seen: replica.seen) }
-      try oracle.check(try replica.rows(), seen: replica.seen, replica.schema, replica.store)
+      let rows = try replica.rows()
+      try oracle.check(rows, seen: replica.seen, replica.schema, replica.store)
+      try oracle.check(try replica.contested(), beside: rows, seen: replica.seen, replica.schema)
       guard thoroughly else { return }
       let report = try replica.store.verify()
       guard report.isSound else { throw Finding(report.problems.joined(separator: "; ")) }

@@ -122,7 +122,8 @@ public final class World {
     shown: Specification<SchemaField>.Shown?
   ) throws {
     let event = try oracle.note(
-      operations, by: dot, seen: replica.seen, now: replica.clock.milliseconds, replica.schema, shown: shown)
+      operations, by: dot, seen: replica.seen, now: replica.clock.milliseconds, replica.schema, shown: shown,
+      begun: try replica.livesBegun(by: dot))
     guard let event, let dot else { return }
     try oracle.forgetUnwritten(by: event, replica.store, replica.schema)
     note("replica \(replica.index): \(operations.map(\.description).joined(separator: "; "))")

@@ -25,10 +25,11 @@ struct WorldOracle {
   /// - Returns: the event; nil if nothing changed.
   mutating func note(
     _ operations: [SpecifiedOperation<SchemaField>], by dot: Dot?, seen: EventSet, now: UInt64, _ schema: Schema,
-    shown: Specification<SchemaField>.Shown? = nil
+    shown: Specification<SchemaField>.Shown? = nil, begun: [String: UInt64] = [:]
   ) throws -> Int? {
     let event = specification.note(
-      author: dot?.replica.description ?? "", seen: seen, now: now, specified(schema), operations, shown: shown)
+      author: dot?.replica.description ?? "", seen: seen, now: now, specified(schema), operations, shown: shown,
+      begun: begun)
     guard (event == nil) == (dot == nil) else {
       throw Finding("a transaction \(dot == nil ? "got no number" : "got a number and changed nothing"): \(operations)")
     }
