@@ -210,8 +210,10 @@ struct UniqueParking {
       else { continue }
       values[unique.last] = .null
       // It may have been what the record showed instead of what it has.
-      let known = writer.reader.aside.contested[address]?[unique.column]
-      let wanted = known.flatMap { $0.shown == shown[unique.last] ? $0.wanted : nil } ?? shown[unique.last]
+      var wanted = shown[unique.last]
+      if let known = writer.reader.aside.contested[address]?[unique.column], known.shown == wanted {
+        wanted = known.wanted
+      }
       try writer.reader.aside.contested.insert(
         address, unique.column, ContestedValues.Entry(wanted: wanted, shown: .null), writer.connection)
       writer.touch(ContestedValue.databaseTableName)
