@@ -483,26 +483,10 @@ _ = status
 }
 
 // Sources/Tally/Tally.docc/UniqueFields.md
-private enum Sources_Tally_Tally_docc_UniqueFields_md_1 {
-struct Label: Entity, Codable, FetchableRecord, PersistableRecord {
-  static let schema = EntitySchema("Label", unique: [.on("name", .rename)], .text("name"))
-  var id = RecordName<Label>()
-  var name: String?
-}
-}
-
-// Sources/Tally/Tally.docc/UniqueFields.md
-private func Sources_Tally_Tally_docc_UniqueFields_md_2() throws {
+private func Sources_Tally_Tally_docc_UniqueFields_md_1() throws {
 do {
   try store.write { db in try Shop(name: "Market").insert(db) }
 } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
   print("There is a shop of that name already.")
 }
-}
-
-// Sources/Tally/Tally.docc/UniqueFields.md
-private func Sources_Tally_Tally_docc_UniqueFields_md_3() throws {
-let contested = try store.read { db in try ContestedValue.fetchAll(db) }
-for value in contested { print("\(value.name) wants to be called \(value.wanted)") }
-_ = contested
 }

@@ -20,6 +20,12 @@
     var home: RecordName<House>?
   }
 
+  @Entity(unique: [.on("code"), .on("name", .rename)]) struct Badge: Equatable {
+    var id = RecordName<Badge>()
+    var name: String?
+    var code: Int?
+  }
+
   @Entity(deleteWins: true, follows: .perField) struct House: Equatable {
     var id = RecordName<House>()
     var title: String = "House"

@@ -51,6 +51,8 @@
 
     @Test func theSchemaIsThatOfAHandWrittenEntity() {
       #expect(House.schema == HouseByHand.schema)
+      #expect(Badge.schema.unique == [.on("code"), .on("name", .rename)])
+      #expect(Badge.schema.fields.map(\.name) == ["name", "code"])
       let person = EntitySchema(
         "TestPerson", .text("name", default: ""), .reference("friend", to: "TestPerson"),
         .reference("home", to: "House"))

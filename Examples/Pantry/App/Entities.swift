@@ -8,8 +8,8 @@ struct ShoppingList: Entity, Codable, Equatable, FetchableRecord, PersistableRec
   var title = ""
 }
 
-/// A place to buy something, and its opening hours. No two shops show one name: where two devices give it to two of them,
-/// the second one shows it with a few letters behind it, until a person calls it something else.
+/// A place to buy something, and its opening hours. No two shops show one name: where two devices give it to two of
+/// them, the second one shows it with a few letters behind it, until a person calls it something else.
 struct Shop: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema("Shop", unique: [.on("name", .rename)], .text("name"), .json("hours"))
   var id = RecordName<Shop>()

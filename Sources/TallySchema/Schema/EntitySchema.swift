@@ -145,9 +145,9 @@ public enum SeedFollowing: String, Sendable, Codable {
 /// The column `id` is there without being declared. A field with a default is NOT NULL; every other column can be null.
 ///
 /// A later release may add entities, fields, references and relationships, rename fields (`renamedFrom:`), and change
-/// delete rules, ``deleteWins``, ``follows``, ``unique`` and indexes. It may leave out what it no longer uses: that stays in the
-/// file and on other devices. It cannot change a field's kind or default, or what a reference names: opening the store
-/// throws `StoreError.incompatibleSchema`, and a field under a new name is the way.
+/// delete rules, ``deleteWins``, ``follows``, ``unique`` and indexes. It may leave out what it no longer uses: that
+/// stays in the file and on other devices. It cannot change a field's kind or default, or what a reference names:
+/// opening the store throws `StoreError.incompatibleSchema`, and a field under a new name is the way.
 ///
 /// Mistakes, such as an invalid name, are found when a store is opened, or by ``Schema/validate()``:
 /// `StoreError.invalidSchema`.
@@ -181,8 +181,8 @@ public struct EntitySchema: Sendable, Hashable {
   /// The meaning of a person's edit for later versions of a seed: whether the record is theirs as a whole from then on,
   /// or only the fields that they have edited. See ``SeedSet``.
   public var follows: SeedFollowing
-  /// The fields whose values no two records show at the same time, and what the second one shows instead. They may come,
-  /// change and go with a release; devices whose schemas differ in them show different rows of equal states.
+  /// The fields whose values no two records show at the same time, and what the second one shows instead. They may
+  /// come, change and go with a release; devices whose schemas differ in them show different rows of equal states.
   public var unique: [UniqueRule]
 
   /// Declares an entity of the given columns and relationships.

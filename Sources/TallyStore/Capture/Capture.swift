@@ -322,8 +322,7 @@ struct Capture {
     var edited: Set<Int> = []
     for (index, column) in kind.columns.enumerated() where !refused.contains(index) {
       let (value, wasRefused) = (after.values[index], earlier.contains(column.field))
-      let isNew =
-        isUnnoted && !reader.aside.contested.shows(value, column, RowAddress(kind: kind.number, key: after.key))
+      let isNew = isUnnoted && !reader.aside.contested.shows(value, column, kind, after.key)
       guard wasRefused || isNew || before[index] != value else { continue }
       // Putting a refused value back to what the register holds writes nothing.
       let register = wasRefused ? old.cell(column.field, followsNewest: kind.followsNewest) : nil

@@ -10,13 +10,9 @@ struct UniqueIndexes {
   private var reader: StateReader { transaction.reader }
   private var catalog: Catalog { transaction.catalog }
 
-  /// Makes an index again that is not there any more, as after the app has rebuilt its table.
-  static func follow(_ session: WritingSession) throws {
-    let (connection, catalog) = (session.connection, session.reader.catalog)
-    guard catalog.schema.hasUniqueRules, try wanted(catalog).mapValues(\.sql) != present(connection, catalog) else {
-      return
-    }
-    try session.transaction(by: .outside) { try UniqueIndexes(transaction: $0).follow() }
+  /// Whether an index is missing, as after the app has rebuilt its table, or one is there that no rule wants.
+  static func differ(_ connection: Connection, _ catalog: Catalog) throws -> Bool {
+    try catalog.schema.hasUniqueRules && wanted(catalog).mapValues(\.sql) != present(connection, catalog)
   }
 
   /// Makes the indexes what the schema says, and the rows what they then admit.

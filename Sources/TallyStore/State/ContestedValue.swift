@@ -9,9 +9,9 @@ import TallyCRDT
 /// for value in contested { print("\(value.name) wants \(value.field) \(value.wanted)") }
 /// ```
 ///
-/// The table follows merges and edits, also for `ValueObservation`, so an app can ask for another value as soon as there
-/// is something to ask; do not write to it. A record leaves it when it gets a value that no other has, or when the
-/// holder gives up its own. See ``UniqueRule``.
+/// The table follows merges and edits, also for `ValueObservation`, so an app can ask for another value as soon as
+/// there is something to ask; do not write to it. A record leaves it when it gets a value that no other has, or when
+/// the holder gives up its own. See ``UniqueRule``.
 public struct ContestedValue: Sendable, Hashable, FetchableRecord, TableRecord {
   /// The table in the file.
   public static let databaseTableName = "tally_unique"

@@ -152,8 +152,8 @@ package struct ContestedValues: Sendable {
   }
 
   /// Whether a value is what a row shows instead of what its record has.
-  func shows(_ value: Value, _ column: Column, _ address: RowAddress) -> Bool {
-    entries[address]?[column.name]?.shown == value
+  func shows(_ value: Value, _ column: Column, _ kind: RecordKind, _ name: String) -> Bool {
+    entries[RowAddress(kind: kind.number, key: name)]?[column.name]?.shown == value
   }
 
   // MARK: Marking

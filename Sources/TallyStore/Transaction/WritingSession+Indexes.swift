@@ -36,3 +36,11 @@ extension WritingSession {
     reader.catalog.uncheckedReferences = Set(records.map(\.number) + links.map(\.number))
   }
 }
+
+extension UniqueIndexes {
+  /// Makes indexes again that are not there any more, in a transaction of its own.
+  static func follow(_ session: WritingSession) throws {
+    guard try differ(session.connection, session.reader.catalog) else { return }
+    try session.transaction(by: .outside) { try UniqueIndexes(transaction: $0).follow() }
+  }
+}

@@ -32,8 +32,8 @@ struct UniqueGroup {
 
   /// Nil if nobody waits for the values, and no two rows have them: then all is as SQLite admits it.
   ///
-  /// `returned` are records that a local transaction has brought back, and whose new lives have not begun yet: they come
-  /// after all others.
+  /// `returned` are records that a local transaction has brought back, and whose new lives have not begun yet: they
+  /// come after all others.
   init?(_ key: UniqueKey, _ reader: StateReader, returned: Set<AnyRecordName> = []) throws {
     guard let kind = reader.catalog.records[key.kind], kind.isKnown, let unique = UniquePlaces(kind, key.rule),
       unique.policy != .hide, key.values.count == unique.places.count

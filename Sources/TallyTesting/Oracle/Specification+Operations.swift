@@ -53,8 +53,8 @@ extension Specification {
   package typealias Shown = (before: Set<String>, after: Set<String>)
 
   /// Notes what a transaction did, known from the tables before and after it. Where records were emptied, some that
-  /// are alive may not be shown, so `shown` says which were. Lives that it began, where they had to be later than others'
-  /// claims on unique values, are in `begun`, by record.
+  /// are alive may not be shown, so `shown` says which were. Lives that it began, where they had to be later than
+  /// others' claims on unique values, are in `begun`, by record.
   /// - Returns: the event, or nil if it changed nothing.
   package mutating func note(
     author: String, seen: EventSet, now: UInt64, _ schema: SpecifiedSchema<Field>,
