@@ -29,24 +29,6 @@ import Testing
   import TallyCloudKit
 #endif
 
-// Sources/Tally/RawValue+Filters.swift
-private enum Sources_Tally_RawValue_Filters_swift_1 {
-enum Level: String { case beginner, expert }
-let games = Game.filter(Column("level") == Level.expert)
-}
-
-// Sources/Tally/RawValue+Filters.swift
-private enum Sources_Tally_RawValue_Filters_swift_2 {
-enum Level: String { case beginner, expert }
-let games = Game.filter(Column("level") != Level.expert)
-}
-
-// Sources/Tally/RawValue+Filters.swift
-private enum Sources_Tally_RawValue_Filters_swift_3 {
-enum Level: String { case beginner, expert }
-let games = Game.filter([Level.beginner, .expert].contains(Column("level")))
-}
-
 // Sources/TallyCRDT/RecordName.swift
 private func Sources_TallyCRDT_RecordName_swift_1() throws {
 let name = try AnyRecordName("Game|~|chess")
