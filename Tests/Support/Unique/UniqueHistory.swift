@@ -67,7 +67,7 @@ package final class UniqueHistory {
 
   private func step(_ device: Int) throws {
     let shop = Self.shops[below(Self.shops.count)]
-    switch below(16) {
+    switch below(20) {
     case 0, 1, 2: try insert(device, shop)
     case 3, 4: try write(device, "UPDATE Shop SET name = ? WHERE id = ?", [try someName(), shop.databaseValue])
     case 5: try write(device, "UPDATE Shop SET code = ? WHERE id = ?", [someNumber(), shop.databaseValue])
@@ -78,10 +78,10 @@ package final class UniqueHistory {
       try write(device, "UPDATE Shop SET note = ? WHERE id = ?", ["\(log.count)".databaseValue, shop.databaseValue])
     case 8: try swap(device)
     case 9: try write(device, "DELETE FROM Shop WHERE id = ?", [shop.databaseValue])
-    case 10: try write(device, "DELETE FROM Mall WHERE id = ?", [Self.malls[below(2)].databaseValue])
-    case 11: try restore(device, shop)
-    case 12: try restore(device, Self.malls[below(2)])
-    case 13: if below(3) == 0 { try purge(device, shop) }
+    case 10, 11: try write(device, "DELETE FROM Mall WHERE id = ?", [Self.malls[below(2)].databaseValue])
+    case 12: try restore(device, shop)
+    case 13, 14, 15: try restore(device, Self.malls[below(2)])
+    case 16: if below(3) == 0 { try purge(device, shop) }
     default:
       let other = below(Self.devices)
       if other != device { try pull(device, other) }
@@ -102,7 +102,7 @@ package final class UniqueHistory {
     }
   }
 
-  private func someNumber() -> DatabaseValue { below(5) == 0 ? .null : Int64(below(2)).databaseValue }
+  private func someNumber() -> DatabaseValue { below(2) == 0 ? .null : Int64(below(3)).databaseValue }
 
   private func insert(_ device: Int, _ shop: String) throws {
     let mall = below(2) == 0 ? nil : Self.malls[below(2)]
