@@ -8,7 +8,7 @@ import TallyWire
 /// It is kept in `tally_meta` under `shape`: Docs/StorageFormat.md.
 struct KnownShape {
   /// Raise it with every change of what an opening store makes or demands of tables, indexes and triggers.
-  static let version: UInt8 = 6
+  static let version: UInt8 = 7
 
   var digest: UInt64
   var objects: AppObjects
