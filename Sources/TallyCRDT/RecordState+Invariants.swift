@@ -28,7 +28,7 @@ extension RecordState {
       broken.append("dots to travel by ascend by field")
     }
     let isNeeded = life.vias.allSatisfy { via in
-      self[via.field].map { !$0.field.isReference && $0.stamp.dot != via.dot } ?? false
+      self[via.field].map { !$0.field.isPresence && $0.stamp.dot != via.dot } ?? false
     }
     if !isNeeded { broken.append("only a register of a life has a dot to travel by, and another one than its stamp's") }
     return broken

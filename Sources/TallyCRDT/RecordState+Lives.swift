@@ -14,7 +14,7 @@ extension RecordState {
   // MARK: What is said
 
   /// Whether the registers of the present life hold anything, references aside.
-  package var hasContent: Bool { fields.contains { !$0.field.isReference } }
+  package var hasContent: Bool { fields.contains { !$0.field.isPresence } }
 
   /// Whether the record is in a later life than the first of which nothing is said, and shows nothing of a seed. Such a
   /// record is seen only through what it owns.
@@ -27,8 +27,8 @@ extension RecordState {
 
   /// The registers of the present life, each with the dot by which it travels.
   package var content: [(cell: FieldCell, via: Dot)] {
-    guard life != nil else { return fields.lazy.filter { !$0.field.isReference }.map { ($0, $0.stamp.dot) } }
-    return zip(fields, fieldVias).filter { !$0.0.field.isReference }.map { ($0, $1) }
+    guard life != nil else { return fields.lazy.filter { !$0.field.isPresence }.map { ($0, $0.stamp.dot) } }
+    return zip(fields, fieldVias).filter { !$0.0.field.isPresence }.map { ($0, $1) }
   }
 
   /// The part that a write of these registers adds to this state: they are said in its present life.
@@ -43,7 +43,7 @@ extension RecordState {
   /// the beginning of the life unless the field is a reference.
   package func overwrittenTime(_ field: FieldID) -> HybridTime? {
     let old = self[field]?.stamp.time
-    guard let life, !field.isReference else { return old }
+    guard let life, !field.isPresence else { return old }
     return max(old ?? life.time, life.time)
   }
 
@@ -51,7 +51,7 @@ extension RecordState {
   package func nextLifeTime(now: HybridTime) -> HybridTime {
     var time = now
     if let life { time = .next(now: time, over: life.time) }
-    for cell in fields where !cell.field.isReference { time = .next(now: time, over: cell.stamp.time) }
+    for cell in fields where !cell.field.isPresence { time = .next(now: time, over: cell.stamp.time) }
     return time
   }
 
@@ -69,7 +69,7 @@ extension RecordState {
     var life = life.beginning
     life.said = life.dot
     life.vias = fields.compactMap { cell in
-      cell.field.isReference || cell.stamp.dot == life.dot ? nil : Life.Via(field: cell.field, dot: life.dot)
+      cell.field.isPresence || cell.stamp.dot == life.dot ? nil : Life.Via(field: cell.field, dot: life.dot)
     }
     self.life = life
   }
@@ -81,7 +81,7 @@ extension RecordState {
   ///   - dot: the transaction that lifts, by which the register travels from now on.
   /// - Returns: whether it was.
   package mutating func lift(_ cell: FieldCell, by dot: Dot) -> Bool {
-    guard life != nil, !cell.field.isReference else { return false }
+    guard life != nil, !cell.field.isPresence else { return false }
     if let present = self[cell.field] {
       guard present.stamp < cell.stamp else { return false }
       if present.stamp.rank >= .user { supersededTouches.include(present.stamp.dot) }
@@ -147,7 +147,7 @@ extension RecordState {
 
   /// The references among some registers. The others are void; their writes stay as touches.
   private static func references(among cells: [FieldCell], touches: inout StateVector) -> [FieldCell] {
-    for cell in cells where !cell.field.isReference && cell.stamp.rank >= .user { touches.include(cell.stamp.dot) }
-    return cells.filter { $0.field.isReference }
+    for cell in cells where !cell.field.isPresence && cell.stamp.rank >= .user { touches.include(cell.stamp.dot) }
+    return cells.filter { $0.field.isPresence }
   }
 }

@@ -1,24 +1,40 @@
-/// The number by which one replica knows a field, and whether it is a reference. Numbers are local: the wire carries
+/// The number by which one replica knows a field, and what a join must know of it. Numbers are local: the wire carries
 /// names.
 ///
-/// A reference is part of the record's presence and outlasts its lives (`Life`), since it may mean ownership: whether
-/// it does is the schema's business, and a join knows no schema. So names on the wire and in the file are marked.
+/// A field of presence outlasts the lives of its record (`Life`). A reference does, since it may mean ownership, and so
+/// does a counter's total, since what was added is never lost. A join knows no schema, so names on the wire and in the
+/// file are marked.
 public struct FieldID: Hashable, Sendable, Comparable {
-  /// The number, and in the lowest bit whether the field is a reference.
+  /// From the lowest bit on: whether the field is presence; the number, 32 bits; of a total the number of its counter
+  /// and 1.
   @usableFromInline let bits: UInt64
   /// The number that stands for the field.
   @inlinable
   public var rawValue: UInt32 { UInt32(truncatingIfNeeded: bits >> 1) }
-  /// Whether the field is a reference, whose register is in no life.
+  /// Whether the field is part of the record's presence: its register is in no life.
   @inlinable
-  public var isReference: Bool { bits & 1 != 0 }
+  public var isPresence: Bool { bits & 1 != 0 }
+  /// Whether the field is the total of one replica in a counter.
+  @inlinable
+  public var isTotal: Bool { bits >> 33 != 0 }
+  /// The field that holds the offset of the counter; nil unless this is a total.
+  @inlinable
+  public var counter: FieldID? { isTotal ? FieldID(rawValue: UInt32(truncatingIfNeeded: bits >> 33) - 1) : nil }
   /// A field by its local number.
   @inlinable
   public init(rawValue: UInt32) { bits = UInt64(rawValue) << 1 }
-  /// A field by its local number, and whether it is a reference.
+  /// A field by its local number, and whether it is presence.
   @inlinable
-  public init(rawValue: UInt32, isReference: Bool) { bits = UInt64(rawValue) << 1 | (isReference ? 1 : 0) }
-  /// Orders fields by their numbers; of two with one number the reference is the greater.
+  public init(rawValue: UInt32, isPresence: Bool) { bits = UInt64(rawValue) << 1 | (isPresence ? 1 : 0) }
+  /// The total of one replica, by its local number, in the counter whose offset has the number `counter`.
+  /// - Precondition: `counter` is less than 2^31 - 1.
+  @inlinable
+  public init(rawValue: UInt32, totalOf counter: UInt32) {
+    precondition(counter < UInt32.max >> 1, "the number of a counter is out of range")
+    bits = UInt64(counter + 1) << 33 | UInt64(rawValue) << 1 | 1
+  }
+  /// Orders fields by their numbers; of two with one number the one of presence is the greater. Totals come last, those
+  /// of one counter together.
   @inlinable
   public static func < (lhs: FieldID, rhs: FieldID) -> Bool { lhs.bits < rhs.bits }
 }

@@ -179,7 +179,8 @@ private final class Salvage {
       }
     }
     try findLost()
-    var writer = try DeltaWriter(header: DeltaHeader(base: StateVector(), target: target), to: spool.append)
+    let header = DeltaHeader(base: StateVector(), target: target, version: catalog.wireVersion)
+    var writer = try DeltaWriter(header: header, to: spool.append)
     var builder = BlockBuilder(catalog: catalog, base: StateVector(), strangers: [])
     try read { name, kind, state in
       try builder.add(name, kind, state) { try writer.append($0) }
@@ -377,7 +378,7 @@ extension RecordState {
     result.deletes.removeAll { isUnsound($0.stamp) }
     if let life, life.dot.sequence == 0 {
       result.life = nil
-      result.fields.removeAll { !$0.field.isReference }
+      result.fields.removeAll { !$0.field.isPresence }
     }
     return result
   }

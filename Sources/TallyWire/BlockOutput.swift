@@ -7,6 +7,8 @@ struct BlockOutput {
   var writer = ByteWriter()
   /// Whether two items of the block have one key, which no reader accepts.
   var repeatsKey = false
+  /// Whether the block has something that only version 3 of the format can say.
+  var needsThirdVersion = false
   private var expected: UnsafeRawBufferPointer.SubSequence?
   private var hasDiffered = false
 

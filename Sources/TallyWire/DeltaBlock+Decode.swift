@@ -1,33 +1,37 @@
 import TallyCRDT
 
 extension DeltaBlock {
-  /// Reads the canonical bytes of a block whose replica numbers are places in `limits`.
+  /// Reads the canonical bytes of a block whose replica numbers are places in `limits`, of a version of the format.
   /// - Throws: `WireError`.
-  package init(live bytes: [UInt8], limits: [Dot]) throws(WireError) {
-    self = try BlockDraft(canonical: bytes, limits: limits, packs: false).block
+  package init(live bytes: [UInt8], limits: [Dot], version: UInt8) throws(WireError) {
+    self = try BlockDraft(canonical: bytes, limits: limits, packs: false, version: version).block
   }
 }
 
 extension BlockDraft {
   /// Reads the canonical bytes of a block. `limits` are the replicas by number, each with the highest sequence that a
-  /// cell may have. With `packs`, records that need no states are left packed.
-  package init(canonical bytes: [UInt8], limits: [Dot], packs: Bool) throws(WireError) {
+  /// cell may have. With `packs`, records that need no states are left packed. `version` is that of the format.
+  package init(
+    canonical bytes: [UInt8], limits: [Dot], packs: Bool, version: UInt8 = DeltaHeader.versions.upperBound
+  ) throws(WireError) {
     self = try bytes.withUnsafeBufferPointer { buffer throws(WireError) in
-      try BlockDraft(decoding: UnsafeRawBufferPointer(buffer), limits: limits, packs: packs)
+      try BlockDraft(decoding: UnsafeRawBufferPointer(buffer), limits: limits, packs: packs, version: version)
     }
     // Unused dictionary entries and roundabout flags decode to the same items; only their shortest form is accepted.
     let isCanonical = bytes.withUnsafeBytes { isEncoded(as: $0, replicas: limits.map { $0.replica }) }
     guard isCanonical else { throw WireError(.malformed, "a block is not in its canonical form") }
   }
 
-  private init(decoding bytes: UnsafeRawBufferPointer, limits: [Dot], packs: Bool) throws(WireError) {
+  private init(
+    decoding bytes: UnsafeRawBufferPointer, limits: [Dot], packs: Bool, version: UInt8
+  ) throws(WireError) {
     self.init(DeltaBlock())
     var reader = ByteReader(bytes)
     var budget = BlockBudget()
     let dictionaries = try BlockDictionaries.decode(&reader, limits: limits, &budget)
     var lastType: String?
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 4, "types")) {
-      let (group, packed) = try Self.decodeRecords(&reader, dictionaries, limits, &budget, packs: packs)
+      let (group, packed) = try Self.decodeRecords(&reader, dictionaries, limits, &budget, packs, version)
       if let lastType, !lastType.utf8.lexicographicallyPrecedes(group.type.utf8) {
         throw WireError(.malformed, "the types are not ascending")
       }
@@ -52,14 +56,13 @@ extension BlockDraft {
 
   private static func decodeRecords(
     _ reader: inout ByteReader, _ dictionaries: BlockDictionaries, _ limits: [Dot], _ budget: inout BlockBudget,
-    packs: Bool
+    _ packs: Bool, _ version: UInt8
   ) throws(WireError) -> (DeltaBlock.Records, PackedRecords?) {
     let type = try reader.identifier("a type")
-    let (fields, columns) = try decodeColumns(&reader, &budget)
+    let (fields, kinds, columns) = try decodeColumns(&reader, limits, &budget, version)
     let keys = try decodeKeys(&reader, type: type, &budget)
     var decoder = RecordDecoder(
-      columns: columns, references: fields.map { FieldKey.isReference($0) }, dictionaries: dictionaries, limits: limits,
-      budget: budget)
+      columns: columns, kinds: kinds, dictionaries: dictionaries, limits: limits, budget: budget)
     var group = DeltaBlock.Records(type: type, fields: fields, items: [])
     var packed: PackedRecords?
     if packs, keys.count >= PackedRecords.fewest, fields.count <= PackedRecords.maximumFields {
@@ -81,25 +84,27 @@ extension BlockDraft {
     return (group, packed)
   }
 
-  /// The names of the fields, and where their values stand.
+  /// The names of the fields, what these say of them, and where their values stand.
   private static func decodeColumns(
-    _ reader: inout ByteReader, _ budget: inout BlockBudget
-  ) throws(WireError) -> (fields: [String], columns: [ByteReader]) {
+    _ reader: inout ByteReader, _ limits: [Dot], _ budget: inout BlockBudget, _ version: UInt8
+  ) throws(WireError) -> (fields: [String], kinds: [FieldKey.Kind], columns: [ByteReader]) {
     var fields: [String] = []
+    var kinds: [FieldKey.Kind] = []
     var lengths: [Int] = []
     let count = try reader.count(limit: WireLimits.fields, "fields")
     try budget.take(names: count)
     for _ in 0..<count {
-      let field = try reader.fieldKey()
+      let (field, kind) = try reader.fieldKey(limits, version: version)
       if let last = fields.last, !last.utf8.lexicographicallyPrecedes(field.utf8) {
         throw WireError(.malformed, "the fields are not ascending")
       }
       fields.append(field)
+      kinds.append(kind)
       lengths.append(try reader.count(limit: WireLimits.blockBytes, "the values of a field"))
     }
     var columns: [ByteReader] = []
     for length in lengths { columns.append(ByteReader(try reader.take(length))) }
-    return (fields, columns)
+    return (fields, kinds, columns)
   }
 
   private static func decodeKeys(
@@ -161,8 +166,10 @@ extension BlockDraft {
 private struct RecordDecoder {
   /// The values that are left of each field.
   var columns: [ByteReader]
-  /// For each field whether it is a reference, which is in no life.
-  private let references: [Bool]
+  /// For each field what its key says of it.
+  private let kinds: [FieldKey.Kind]
+  /// Whether any of them is a counter's, whose values are integers.
+  private let hasCounters: Bool
   let dictionaries: BlockDictionaries
   let limits: [Dot]
   private(set) var budget: BlockBudget
@@ -170,9 +177,10 @@ private struct RecordDecoder {
   private var values: [UnsafeRawBufferPointer] = []
 
   init(
-    columns: [ByteReader], references: [Bool], dictionaries: BlockDictionaries, limits: [Dot], budget: BlockBudget
+    columns: [ByteReader], kinds: [FieldKey.Kind], dictionaries: BlockDictionaries, limits: [Dot], budget: BlockBudget
   ) {
-    (self.columns, self.references, self.dictionaries) = (columns, references, dictionaries)
+    (self.columns, self.kinds, self.dictionaries) = (columns, kinds, dictionaries)
+    hasCounters = kinds.contains { $0 != .field && $0 != .reference }
     (self.limits, self.budget) = (limits, budget)
   }
 
@@ -196,7 +204,13 @@ private struct RecordDecoder {
     values.removeAll(keepingCapacity: true)
     var rest = mask
     while rest != 0 {
-      values.append(try columns[rest.trailingZeroBitCount].valueBytes())
+      let field = rest.trailingZeroBitCount
+      let value = try columns[field].valueBytes()
+      if hasCounters {
+        let tag = value[0]
+        try check(field, stamp, isInteger: tag == ValueClass.integer, isNull: tag == ValueClass.null)
+      }
+      values.append(value)
       rest &= rest - 1
     }
     let limit = values.reduce(0) { $0 + $1.count }
@@ -255,7 +269,7 @@ private struct RecordDecoder {
     try budget.take(cells: 1 + context.count)
     var life = Life(time: stamp.time, dot: stamp.dot, context: context)
     life.said = try reader.dot(in: life, limits)
-    for cell in cells where !references[Int(cell.field.rawValue)] {
+    for cell in cells where !kinds[Int(cell.field.rawValue)].isPresence {
       guard let dot = try reader.dot(in: life, limits) else { continue }
       try budget.take(cells: 1)
       life.vias.append(Life.Via(field: cell.field, dot: dot))
@@ -276,10 +290,24 @@ private struct RecordDecoder {
       guard field < columns.count else { throw WireError(.malformed, "a field number is out of range") }
       let stamp = if let shared { shared } else { try reader.stamp(dictionaries) }
       let value = try columns[field].value()
+      if hasCounters {
+        let isInteger = if case .integer = value { true } else { false }
+        try check(field, stamp, isInteger: isInteger, isNull: value.isNull)
+        // What seeds say is no addition.
+        if mayBeEmpty, kinds[field].isPresence, kinds[field] != .reference {
+          throw WireError(.malformed, "a seed adds to a counter")
+        }
+      }
       cells.append(FieldCell(field: FieldID(rawValue: UInt32(field)), stamp: stamp, value: value))
     }
     if shared != nil, cells.isEmpty, !mayBeEmpty { throw WireError(.malformed, "one stamp of no fields") }
     return cells
+  }
+
+  private func check(_ field: Int, _ stamp: Stamp, isInteger: Bool, isNull: Bool) throws(WireError) {
+    guard kinds[field].accepts(stamp, isInteger: isInteger, isNull: isNull) else {
+      throw WireError(.malformed, "a counter has what no counter can have")
+    }
   }
 
   private mutating func decodeSeed(_ reader: inout ByteReader, _ flags: UInt8) throws(WireError) -> SeedState {

@@ -51,7 +51,8 @@ extension BlockDraft {
         #if PlantedFaults
           edit.check(group, dictionaries, replicas)
         #endif
-        edit.encode(to: &output.writer, &dictionaries)
+        edit.encode(to: &output.writer, &dictionaries, replicas)
+        if FieldKey.needsThirdVersion(edit.field) { output.needsThirdVersion = true }
       } else {
         RecordEncoder(group, packed, &dictionaries).encode(to: &output, &dictionaries, replicas)
       }
@@ -64,7 +65,7 @@ extension BlockDraft {
 /// bytes are those that `RecordEncoder` makes, without an array for each part.
 private struct SingleEdit {
   private let type: String
-  private let field: String
+  let field: String
   private let key: RecordKey
   private let cell: FieldCell
 
@@ -74,12 +75,12 @@ private struct SingleEdit {
     (key, self.cell) = (RecordKey(group.items[0].name), cell)
   }
 
-  func encode(to writer: inout ByteWriter, _ dictionaries: inout BlockDictionaries) {
+  func encode(to writer: inout ByteWriter, _ dictionaries: inout BlockDictionaries, _ replicas: ReplicaPlaces) {
     var value = ByteWriter()
     value.value(cell.value)
     writer.text(type)
     writer.varint(1)
-    writer.text(field)
+    writer.fieldKey(field, replicas)
     writer.varint(value.bytes.count)
     writer.bytes.append(contentsOf: value.bytes)
     switch key {
@@ -102,7 +103,7 @@ private struct SingleEdit {
     /// Builds for tests make the bytes in both ways.
     func check(_ group: DeltaBlock.Records, _ dictionaries: BlockDictionaries, _ replicas: ReplicaPlaces) {
       var (writer, output, dictionaries) = (ByteWriter(), BlockOutput(), dictionaries)
-      encode(to: &writer, &dictionaries)
+      encode(to: &writer, &dictionaries, replicas)
       RecordEncoder(group, nil, &dictionaries).encode(to: &output, &dictionaries, replicas)
       precondition(writer.bytes == output.writer.bytes, "an edit of one field is written as any record is")
     }
@@ -281,8 +282,9 @@ private struct RecordEncoder {
     output.writer.text(group.type)
     output.writer.varint(fields.count)
     for (field, column) in zip(fields, parts.columns) {
-      output.writer.text(field)
+      output.writer.fieldKey(field, replicas)
       output.writer.varint(column.bytes.count)
+      if FieldKey.needsThirdVersion(field) { output.needsThirdVersion = true }
     }
     output.reserve(parts.columns.reduce(parts.heads.bytes.count + 16 * uuids.count) { $0 + $1.bytes.count })
     for place in parts.columns.indices {
@@ -370,7 +372,7 @@ private struct RecordEncoder {
     if let said = life.said { parts.heads.dot(said, in: life, replicas) } else { parts.heads.varint(LifeDots.none) }
     let placed = zip(state.fields, state.fieldVias).map { (place: places[Int($0.field.rawValue)], cell: $0, via: $1) }
       .sorted { $0.place < $1.place }
-    for (place, cell, via) in placed where !FieldKey.isReference(fields[place]) {
+    for (place, cell, via) in placed where !FieldKey.isPresence(fields[place]) {
       if via == cell.stamp.dot {
         parts.heads.varint(LifeDots.none)
       } else {

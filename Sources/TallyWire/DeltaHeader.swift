@@ -24,19 +24,28 @@ public struct DeltaHeader: Hashable, Sendable {
   /// The sender's fingerprint in that snapshot, to compare with when the receiver's vector equals the target
   /// afterwards.
   public var fingerprint: Fingerprint?
+  /// The version of the format that the delta is in. Version 3 has counters as well; what both can say has the same
+  /// bytes in both.
+  public let version: UInt8
 
   /// A header. `base` is lowered to what `target` covers. Readers refuse a target of more than `WireLimits.replicas`
   /// entries.
-  public init(zone: ZoneID = .default, base: StateVector, target: StateVector, fingerprint: Fingerprint? = nil) {
+  /// - Precondition: `version` is one of `versions`.
+  public init(
+    zone: ZoneID = .default, base: StateVector, target: StateVector, fingerprint: Fingerprint? = nil,
+    version: UInt8 = 2
+  ) {
+    precondition(Self.versions.contains(version), "there is no version \(version) of the format")
     self.zone = zone
+    self.version = version
     let isCovered = target.covers(base)
     self.base = isCovered ? base : StateVector(target.entries.map { ($0.replica, min($0.sequence, base[$0.replica])) })
     self.target = target
     self.fingerprint = fingerprint
   }
 
-  /// The version of the format that this code writes, and the only one it reads.
-  public static let version: UInt8 = 2
+  /// The versions of the format that this code reads. It writes the lowest that can say what a delta may hold.
+  public static let versions: ClosedRange<UInt8> = 2...3
   static let magic: [UInt8] = [0x54, 0x4C]  // "TL"
 
   private struct Flags {
@@ -50,7 +59,7 @@ public struct DeltaHeader: Hashable, Sendable {
   /// Appends the bytes that stand at the beginning of a delta.
   package func encode(to writer: inout ByteWriter) {
     writer.bytes += Self.magic
-    writer.byte(Self.version)
+    writer.byte(version)
     writer.byte((fingerprint == nil ? 0 : Flags.fingerprint) | (zone == .default ? 0 : Flags.zone))
     let entries = target.entries
     writer.varint(entries.count)
@@ -85,14 +94,15 @@ public struct DeltaHeader: Hashable, Sendable {
       throw WireError(.malformed, "the bytes are not a delta")
     }
     let version = try reader.byte()
-    guard version == Self.version else {
-      throw WireError(.unsupportedVersion, "delta format \(version) is not known; this is format \(Self.version)")
+    guard Self.versions.contains(version) else {
+      throw WireError(
+        .unsupportedVersion, "delta format \(version) is not known; the latest known is \(versions.upperBound)")
     }
     let flags = try reader.byte()
     guard flags & ~(Flags.fingerprint | Flags.zone) == 0 else {
       throw WireError(.unsupportedVersion, "the delta uses a feature that is not known here")
     }
-    var header = DeltaHeader(base: StateVector(), target: StateVector())
+    var header = DeltaHeader(base: StateVector(), target: StateVector(), version: version)
     try header.decodeVectors(&reader)
     if flags & Flags.zone != 0 {
       header.zone = ZoneID(high: try reader.fixed(), low: try reader.fixed())

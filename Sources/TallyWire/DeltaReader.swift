@@ -79,7 +79,7 @@ public struct DeltaReader {
     if head & 1 == 1 {
       bytes = try bytes.withUnsafeBytes { bytes throws(WireError) in try Zstandard.decompress(bytes, size: size) }
     }
-    return try BlockDraft(canonical: bytes, limits: header.target.entries, packs: packs)
+    return try BlockDraft(canonical: bytes, limits: header.target.entries, packs: packs, version: header.version)
   }
 
   private mutating func verifyEnd() throws {

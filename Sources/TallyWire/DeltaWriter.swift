@@ -5,6 +5,7 @@ import TallyCRDT
 public struct DeltaWriter {
   private let sink: ([UInt8]) throws -> Void
   private let replicas: [ReplicaID]
+  private let version: UInt8
   private let compressor = Compressor()
   private var checksum = SipHash()
   /// The bytes written so far.
@@ -17,7 +18,7 @@ public struct DeltaWriter {
   /// - Throws: what the sink throws, here and in the other methods; the delta is then of no use.
   public init(header: DeltaHeader, to sink: @escaping ([UInt8]) throws -> Void) throws {
     self.sink = sink
-    replicas = header.replicas
+    (replicas, version) = (header.replicas, header.version)
     var writer = ByteWriter()
     header.encode(to: &writer)
     try emit(writer.bytes)
@@ -25,13 +26,17 @@ public struct DeltaWriter {
 
   /// Writes one block; an empty one writes nothing.
   /// - Precondition: all replicas in the block are in the header's target vector. Readers refuse what is beyond it.
-  /// - Throws: `WireError.limitExceeded` for a block over `WireLimits.blockBytes`; nothing of it is written.
+  /// - Throws: `WireError.limitExceeded` for a block over `WireLimits.blockBytes`, `.unsupportedVersion` for one that
+  ///   has what the header's version lacks; nothing of it is written.
   public mutating func append(_ block: DeltaBlock) throws { try append(BlockDraft(block)) }
 
   package mutating func append(_ draft: BlockDraft) throws {
     guard !draft.isEmpty else { return }
     let output = draft.output(replicas: replicas)
     guard !output.repeatsKey else { throw WireError(.malformed, "two records or links of a block have one name") }
+    guard !output.needsThirdVersion || version >= 3 else {
+      throw WireError(.unsupportedVersion, "a delta of version \(version) has no counters")
+    }
     let raw = output.writer.bytes
     guard raw.count <= WireLimits.blockBytes else {
       throw WireError(.limitExceeded, "a block has \(raw.count) bytes")

@@ -69,12 +69,12 @@ struct Exercise {
     let limits = replicas.sorted().map { Dot(replica: $0, sequence: 10) }
     let bytes = block.encoded(replicas: limits.map { $0.replica })
     for byte in bytes { digest.combine(byte: byte) }
-    if let again = try? DeltaBlock(live: bytes, limits: limits) {
+    if let again = try? DeltaBlock(live: bytes, limits: limits, version: 3) {
       expect(again.encoded(replicas: limits.map { $0.replica }) == bytes)
     } else {
       faults += 1
     }
-    for cut in 0..<bytes.count { expect((try? DeltaBlock(live: Array(bytes[..<cut]), limits: limits)) == nil) }
+    for cut in 0..<bytes.count { expect((try? DeltaBlock(live: Array(bytes[..<cut]), limits: limits, version: 3)) == nil) }
     digest.combine(word: state.fingerprint(name: 7) { UInt64($0.rawValue) }.first)
   }
 

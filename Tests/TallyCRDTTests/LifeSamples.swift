@@ -21,7 +21,7 @@ struct LifeSamples {
 
     /// A stamp for the beginning of a life: later than the present one and than all that is in it.
     mutating func nextLife(_ random: inout SplitMix64) -> Life {
-      let times = record.fields.filter { !$0.field.isReference }.map(\.stamp.time)
+      let times = record.fields.filter { !$0.field.isPresence }.map(\.stamp.time)
       let stamp = stamp(over: times.max(), &random)
       return Life(time: stamp.time, dot: stamp.dot, context: vector)
     }
@@ -29,7 +29,7 @@ struct LifeSamples {
 
   static let title = FieldID(rawValue: 0)
   static let note = FieldID(rawValue: 1)
-  static let owner = FieldID(rawValue: 2, isReference: true)
+  static let owner = FieldID(rawValue: 2, isPresence: true)
 
   var random: SplitMix64
   var replicas: [Replica]
@@ -92,7 +92,7 @@ struct LifeSamples {
     change(index) { change, replica, random in
       var life = replica.nextLife(&random)
       life.said = life.dot
-      change.fields = replica.record.fields.filter { !$0.field.isReference }
+      change.fields = replica.record.fields.filter { !$0.field.isPresence }
       life.vias = change.fields.map { Life.Via(field: $0.field, dot: life.dot) }
       change.life = life
     }
@@ -112,7 +112,7 @@ struct LifeSamples {
     replicas[index].vector.merge(replicas[other].vector)
     let life = replicas[index].record.life
     let void = [mine, theirs].filter { $0.life?.stamp != life?.stamp }.flatMap(\.fields)
-      .filter { !$0.field.isReference && random.chance(60) }
+      .filter { !$0.field.isPresence && random.chance(60) }
     guard !void.isEmpty, life != nil else { return }
     change(index) { change, replica, random in
       let dot = replica.stamp(over: nil, &random).dot

@@ -67,7 +67,7 @@ import Testing
     forAll { a, b, _, seed in
       let joined = a.record.merging(b.record)
       #expect(joined.touches == a.record.touches.merging(b.record.touches), "seed \(seed)")
-      let references = [a, b].flatMap(\.record.fields).filter(\.field.isReference)
+      let references = [a, b].flatMap(\.record.fields).filter(\.field.isPresence)
       #expect(joined[LifeSamples.owner]?.stamp == references.map(\.stamp).max(), "seed \(seed)")
       let lives = [a, b].compactMap(\.record.life?.stamp)
       #expect(joined.life?.stamp == lives.max(), "seed \(seed)")
@@ -82,7 +82,7 @@ import Testing
       if a.record.life?.vias.isEmpty == false { vias += 1 }
       if let mine = a.record.life, let theirs = b.record.life {
         if mine.stamp == theirs.stamp, a.record != b.record { same += 1 }
-        if theirs.isLater(than: mine), a.record.fields.contains(where: { !$0.field.isReference }) { void += 1 }
+        if theirs.isLater(than: mine), a.record.fields.contains(where: { !$0.field.isPresence }) { void += 1 }
       }
     }
     #expect(lives > 200 && vias > 50 && void > 30 && same > 20)

@@ -134,7 +134,7 @@ import Testing
 
   private static func field(_ name: String) throws -> FieldID {
     let number = UInt32(try #require(["x", "y", "o", "fw"].firstIndex(of: name)))
-    return FieldID(rawValue: number, isReference: number > 1)
+    return FieldID(rawValue: number, isPresence: number > 1)
   }
 
   private static func cell(_ name: String, _ parts: Any?) throws -> FieldCell {

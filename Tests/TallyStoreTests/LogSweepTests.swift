@@ -160,7 +160,7 @@ import Testing
     var options = StoreOptions()
     options.isReadOnly = isReadOnly
     let store = try Store(existing: path, options: options)
-    #expect(try store.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == (isReadOnly ? 5 : 6))
+    #expect(try store.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == (isReadOnly ? 5 : 7))
     #expect(try store.verify().problems == [])
     let (whole, own) = (try Content(store, since: StateVector()), try store.vector)
     #expect(whole.records.count == 55 && whole.links.count == 3)
@@ -279,7 +279,7 @@ private struct Content: Equatable {
     state.renumberFields { field in
       let name = names[Int(field.rawValue)]
       return FieldID(
-        rawValue: UInt32(all.firstIndex(of: name) ?? 99), isReference: FieldKey.isReference(name))
+        rawValue: UInt32(all.firstIndex(of: name) ?? 99), isPresence: FieldKey.isPresence(name))
     }
     records[name] = NamedState(state: records[name]?.state.merging(state) ?? state, fields: [])
   }

@@ -237,7 +237,7 @@ import Testing
     try lab.shell("a", "PRAGMA user_version = 4")
     let before = try number(lab, "PRAGMA schema_version")
     let again = try lab.reopened("a")
-    #expect(try again.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 6)
+    #expect(try again.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 7)
     #expect(try again.read { try Int.fetchOne($0, sql: "PRAGMA schema_version") } != before)
     #expect(try again.verify().problems == [])
   }
@@ -254,7 +254,7 @@ import Testing
     #expect(try reading.verify().problems == [])
     try reading.close()
     let again = try lab.reopened("a")
-    #expect(try again.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 6)
+    #expect(try again.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 7)
     #expect(try again.summary().vector == summary.vector && again.summary().fingerprint == summary.fingerprint)
     try again.run("UPDATE P SET pos = 2")
     #expect(try Self.tail(again) != nil)

@@ -71,7 +71,7 @@ import Testing
       let (reader, numbers) = (transaction.reader, transaction.session.numbers)
       for replica in Self.replicas { _ = try numbers.number(of: replica) }
       let kind = try #require(reader.catalog.kind(of: "Book"))
-      let references = kind.columns.map(\.field).filter(\.isReference).sorted()
+      let references = kind.columns.map(\.field).filter(\.isPresence).sorted()
       #expect(references.count == 3)
       for seed in 0..<4000 as Range<UInt64> {
         var draw = Draw(random: SplitMix64(seed: seed), references: references)
@@ -138,7 +138,7 @@ import Testing
 
   /// Whatever is said, and what seeds say, keeps a record from being a stub.
   @Test func whatHoldsAnythingIsNoStub() {
-    let references = [FieldID(rawValue: 1, isReference: true)]
+    let references = [FieldID(rawValue: 1, isPresence: true)]
     var draw = Draw(random: SplitMix64(seed: 1), references: references)
     let stub = draw.stub()
     func isStub(_ change: (inout RecordState) -> Void) -> Bool {

@@ -252,7 +252,7 @@ import Testing
   @Test func hugeNumberOfReplicasIsRefused() {
     for count in [UInt64(WireLimits.replicas) + 1, Self.huge, .max] {
       var writer = ByteWriter()
-      writer.bytes = [0x54, 0x4C, DeltaHeader.version, 0]
+      writer.bytes = [0x54, 0x4C, DeltaHeader.versions.lowerBound, 0]
       writer.varint(count)
       #expect(Bytes.refusal(of: writer.bytes)?.code == .limitExceeded)
     }
@@ -261,7 +261,7 @@ import Testing
   @Test func sequencesBeyondTheirRangeAreRefused() {
     for (from, more) in [(UInt64.max, UInt64(1)), (0, 0), (0, 1 << 63), (1 << 62, 1 << 62)] {
       var writer = ByteWriter()
-      writer.bytes = [0x54, 0x4C, DeltaHeader.version, 0]
+      writer.bytes = [0x54, 0x4C, DeltaHeader.versions.lowerBound, 0]
       writer.varint(1)
       writer.replica(ReplicaID(high: 1, low: 2))
       writer.varint(from)

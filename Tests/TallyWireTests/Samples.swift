@@ -117,7 +117,7 @@ struct Samples {
     if random.chance(20) || state.isEmpty { state.deletes = deletes() }
     if random.chance(30) { state.seed = seed(fields) }
     if random.chance(25) {
-      state.life = life(of: state.fields.filter { !FieldKey.isReference(keys[Int($0.field.rawValue)]) })
+      state.life = life(of: state.fields.filter { !FieldKey.isPresence(keys[Int($0.field.rawValue)]) })
     }
     return state
   }

@@ -1,7 +1,7 @@
 import TallyCRDT
 import TallyWire
 
-/// The type of a field's values: the column's type and how the value merges (always last writer wins).
+/// The type of a field's values: the column's type and how the value merges (last writer wins, but for counters).
 public enum FieldKind: String, Sendable, CaseIterable {
   /// Text in UTF-8. Column type TEXT.
   case text
@@ -20,6 +20,8 @@ public enum FieldKind: String, Sendable, CaseIterable {
   case uuid
   /// Any `Codable` value as JSON (RFC 8259). Column type TEXT. It merges as a whole.
   case json
+  /// A number to which devices add: what each of them adds counts. Column type INTEGER, with a default.
+  case counter
 
   /// The kind with its article, for messages.
   package var withArticle: String { (self == .integer ? "an " : "a ") + rawValue }
@@ -27,7 +29,7 @@ public enum FieldKind: String, Sendable, CaseIterable {
   package var columnType: String {
     switch self {
     case .text, .date, .json: "TEXT"
-    case .integer, .bool: "INTEGER"
+    case .integer, .bool, .counter: "INTEGER"
     case .real: "REAL"
     case .blob, .uuid: "BLOB"
     }
@@ -38,7 +40,7 @@ public enum FieldKind: String, Sendable, CaseIterable {
     switch (self, value) {
     case (.date, .text(let text)): FieldSyntax.isDate(text)
     case (.json, .text(let text)): FieldSyntax.isJSON(text)
-    case (.text, .text), (.integer, .integer), (.real, .real), (.blob, .blob): true
+    case (.text, .text), (.integer, .integer), (.counter, .integer), (.real, .real), (.blob, .blob): true
     case (.bool, .integer(let number)): number == 0 || number == 1
     case (.uuid, .blob(let bytes)): bytes.count == 16
     default: false
@@ -99,9 +101,19 @@ public struct ReferenceSchema: Sendable, Hashable {
   }
 }
 
+extension FieldKind {
+  /// What the key of a field of this kind says (`FieldKey`).
+  package var fieldKind: FieldKey.Kind { self == .counter ? .counter : .field }
+}
+
+extension FieldSchema {
+  /// The field's key on the wire (`FieldKey`).
+  package var key: String { FieldKey.key(of: wireName, kind.fieldKind) }
+}
+
 extension ReferenceSchema {
   /// The reference's key on the wire (`FieldKey`).
-  package var key: String { FieldKey.key(of: name, isReference: true) }
+  package var key: String { FieldKey.key(of: name, .reference) }
 }
 
 /// A to-many relationship: an observed-remove set of record names, in a join table `Type_name` with the columns
@@ -139,6 +151,7 @@ public enum SeedFollowing: String, Sendable, Codable {
 ///
 /// - A field (`text`, `integer`, `real`, `bool`, `date`, `uuid`, `blob`, `json`) is a column. Of concurrent writes the
 ///   later stays, as a whole; the other is in the conflict journal.
+/// - A `counter` is a column to which devices add: what each of them adds counts.
 /// - A `reference` is a column with the name of one record, and merges in the same way.
 /// - A `toMany` is a join table. Of concurrent changes all adds stay that the remover had not seen.
 ///
@@ -154,8 +167,8 @@ public enum SeedFollowing: String, Sendable, Codable {
 public struct EntitySchema: Sendable, Hashable {
   /// One column or relationship of an entity.
   public enum Property: Sendable {
-    /// A column that holds a value. Declare it with `text`, `integer`, `real`, `bool`, `date`, `uuid`, `blob` or
-    /// `json`.
+    /// A column that holds a value. Declare it with `text`, `integer`, `real`, `bool`, `date`, `uuid`, `blob`, `json`
+    /// or `counter`.
     case field(FieldSchema)
     /// A column with the name of one other record. Declare it with `reference`.
     case reference(ReferenceSchema)
@@ -258,8 +271,8 @@ extension EntitySchema.Property {
   /// let item = EntitySchema("Item", .integer("amount", default: 1))
   /// ```
   ///
-  /// It is a register, not a counter: of two concurrent increments one is lost, and shows in the conflict journal.
-  /// Count rows instead, or keep one record for each thing that is counted.
+  /// It is a register: of two concurrent increments one is lost, and shows in the conflict journal. Declare what
+  /// devices add to as a `counter`.
   /// - Parameters:
   ///   - name: the column's name.
   ///   - value: the value of records that have none; nil for null. It is part of the schema and cannot change.
@@ -267,6 +280,28 @@ extension EntitySchema.Property {
   /// - Returns: the column, for a schema.
   public static func integer(_ name: String, default value: Int64? = nil, renamedFrom oldName: String? = nil) -> Self {
     .field(FieldSchema(name, .integer, default: value.map(Value.integer) ?? .null, wireName: oldName))
+  }
+  /// A column of numbers to which devices add, NOT NULL: concurrent additions all count.
+  ///
+  /// ```swift
+  /// let game = EntitySchema("Game", .text("name"), .counter("score"))
+  /// ```
+  ///
+  /// Add with ``Counter``: `try Game.score.add(1, to: chess, in: db)`. Every other change of the column is an addition
+  /// too, of the difference between the row before and after the transaction: `UPDATE Game SET score = score + 1` does
+  /// the same. So of `UPDATE Game SET score = 0` on two devices at once the second takes away once more, and a record
+  /// that was read before a merge and is saved whole takes back what came with the merge; use `Counter.set` and
+  /// GRDB's `updateChanges`.
+  ///
+  /// The number shows within 64 bits; what was added beyond is remembered. What each device has added stays with a
+  /// record after it was deleted and purged, in some ten bytes for each device.
+  /// - Parameters:
+  ///   - name: the column's name.
+  ///   - value: the number that a record begins with. It is part of the schema and cannot change.
+  ///   - oldName: the name under which the column was first declared, if it was renamed since.
+  /// - Returns: the column, for a schema.
+  public static func counter(_ name: String, default value: Int64 = 0, renamedFrom oldName: String? = nil) -> Self {
+    .field(FieldSchema(name, .counter, default: .integer(value), wireName: oldName))
   }
   /// A column of doubles, NOT NULL if it has a default.
   ///

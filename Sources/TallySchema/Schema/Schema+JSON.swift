@@ -123,7 +123,8 @@ private struct FieldCoding: Codable {
 
   init(_ field: FieldSchema) {
     kind = field.kind.rawValue
-    defaultValue = field.defaultValue.isNull ? nil : ScalarCoding(value: field.defaultValue)
+    let isUsual = field.defaultValue.isNull || field.kind == .counter && field.defaultValue == .integer(0)
+    defaultValue = isUsual ? nil : ScalarCoding(value: field.defaultValue)
     wireName = field.wireName == field.name ? nil : field.wireName
   }
 
@@ -154,7 +155,9 @@ private struct FieldCoding: Codable {
       let known = FieldKind.allCases.map(\.rawValue).joined(separator: ", ")
       throw StoreError(.invalidSchema, "unknown field type \(printable(self.kind)); expected one of \(known)")
     }
-    return FieldSchema(name, kind, default: try defaultValue?.value(of: kind) ?? .null, wireName: wireName)
+    // A counter begins somewhere.
+    let start = kind == .counter ? Value.integer(0) : .null
+    return FieldSchema(name, kind, default: try defaultValue?.value(of: kind) ?? start, wireName: wireName)
   }
 }
 

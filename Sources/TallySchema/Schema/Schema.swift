@@ -121,6 +121,9 @@ public struct Schema: Sendable, Hashable, Codable {
         throw StoreError(
           .invalidSchema, "the default of \(entity.type).\(field.name) is not of kind \(field.kind.rawValue)")
       }
+      guard field.kind != .counter || !field.defaultValue.isNull else {
+        throw StoreError(.invalidSchema, "the counter \(entity.type).\(field.name) has no default, such as 0")
+      }
       guard field.defaultValue.canBeDeclared else {
         throw StoreError(
           .invalidSchema,

@@ -89,7 +89,7 @@ package struct CheckedSeedSet {
       guard value.byteCount <= WireLimits.valueBytes else {
         throw Self.error("\(self.name).\(record.key).\(column) has \(value.byteCount) bytes")
       }
-      if value != field.defaultValue { values.append((field.wireName, value)) }
+      if value != field.defaultValue { values.append((field.key, value)) }
     }
     for (column, key) in record.references.sorted(by: { $0.key < $1.key }) {
       guard let reference = entity.references.first(where: { $0.name == column }) else {

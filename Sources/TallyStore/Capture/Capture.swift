@@ -292,7 +292,7 @@ struct Capture {
       let old = earlier[column.field]
       let isSeeded = earlier.seed?.layers.contains { $0[column.field] != nil } ?? false
       // Which fields a purged record had is not known.
-      var isPurged = earlier.life != nil && !column.field.isReference
+      var isPurged = earlier.life != nil && !column.field.isPresence
       #if PlantedFaults
         if environment.planted.contains(.insertBare) { isPurged = false }
       #endif

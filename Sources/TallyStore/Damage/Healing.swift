@@ -345,7 +345,7 @@ extension RecordState {
   private mutating func keepContent(of life: Life, within vector: StateVector) {
     let isKept = vector.covers(life.dot)
     let vias = fieldVias
-    fields = zip(fields, vias).filter { (isKept || $0.field.isReference) && vector.covers($1) }.map(\.0)
+    fields = zip(fields, vias).filter { (isKept || $0.field.isPresence) && vector.covers($1) }.map(\.0)
     guard isKept else {
       self.life = nil
       return

@@ -5,13 +5,13 @@ package enum Format {
   /// "TALY" in `PRAGMA application_id`.
   package static let applicationID = 0x5441_4C59
   /// The version in `PRAGMA user_version`.
-  package static let version = 6
+  package static let version = 7
   /// The first version in which the change log lists each item under the latest transaction of each replica.
   static let logVersion = 6
   /// The oldest version that is read. Version 1 had clocks and bodies without checksums, version 2 did not tell
-  /// references from other fields. Version 3 had no `tail`, version 4 no packs of entries in the log, and the log of
-  /// version 5 lacked what deletes had seen; they become version 6 when they are opened for writing. None of them was
-  /// released.
+  /// references from other fields. Version 3 had no `tail`, version 4 no packs of entries in the log, the log of
+  /// version 5 lacked what deletes had seen, and version 6 knew no counters; they become version 7 when they are opened
+  /// for writing. None of them was released.
   static let oldest = 3
   package static let tables = """
     CREATE TABLE tally_meta(key TEXT NOT NULL PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;

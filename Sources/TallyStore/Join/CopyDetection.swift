@@ -39,7 +39,7 @@ extension RecordState {
     // A register of another life is void on one side.
     let isSameLife = life?.stamp == other.life?.stamp
     return other.fields.contains { cell in
-      (isSameLife || cell.field.isReference) && cell.stamp.dot.replica == replica && self[cell.field] != cell
+      (isSameLife || cell.field.isPresence) && cell.stamp.dot.replica == replica && self[cell.field] != cell
     }
       || other.deletes.contains { $0.stamp.dot.replica == replica && !deletes.contains($0) }
   }

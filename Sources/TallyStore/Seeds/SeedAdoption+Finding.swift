@@ -5,7 +5,7 @@ extension SeedAdoption {
   /// The field by which a duplicate says for which seed it gave way. It travels like any field.
   static let forwardField = "tally_forward"
   /// The same on the wire: it names a record, as a reference does, and outlasts what is said of the record.
-  package static let forwardKey = FieldKey.key(of: forwardField, isReference: true)
+  package static let forwardKey = FieldKey.key(of: forwardField, .reference)
 }
 
 // MARK: - Finding

@@ -12,6 +12,8 @@ package struct Catalog: Sendable {
 
     /// The wire name.
     package var name: String { FieldKey.name(in: key) }
+    /// Whether it is what one replica has added to a counter.
+    var isTotal: Bool { if case .total = FieldKey.kind(of: key) { true } else { false } }
 
     init(kind: KindNumber, key: String) {
       (self.kind, self.key, hash) = (kind, key, SipHash13.hash(key))
@@ -28,8 +30,13 @@ package struct Catalog: Sendable {
   package var fields: [FieldID: Field] = [:]
   package init() {}
 
-  /// For each number whether it is that of a reference.
-  private var references: [Bool] = []
+  /// By number the fields that a join must tell from ordinary ones.
+  private var marked: [FieldID?] = []
+  /// For each kind its counters, by wire name: the numbers of their offsets.
+  private var counters: [KindNumber: [String: UInt32]] = [:]
+  /// The version of the wire format that a delta of the store is in: the third as soon as the store knows of a counter,
+  /// so that it is decided before anything is read.
+  package var wireVersion: UInt8 { counters.isEmpty ? 2 : 3 }
   package var replicas = ReplicaTable()
   /// Whether the file has stubs, or has had some. In one that never had any, they are not looked for.
   package var hasStubs = false
@@ -130,13 +137,17 @@ extension Catalog {
       }
     }
     let rows = try NumberedTable.field.scan(connection)
+    // Totals are fields of their counter, which must be known by then.
+    var totals: [(Field, UInt32)] = []
     while try rows.step() {
       try NumberedTable.field.check(rows)
       guard let number = UInt32(exactly: rows.int(0)) else {
         throw StoreError(.corrupt, "a field's number is out of range")
       }
-      add(Field(kind: rows.number(1), key: rows.text(2) ?? ""), number)
+      let field = Field(kind: rows.number(1), key: rows.text(2) ?? "")
+      if field.isTotal { totals.append((field, number)) } else { add(field, number) }
     }
+    for (field, number) in totals { add(field, number) }
     let replicas = try NumberedTable.replica.scan(connection)
     var ids = Set<[UInt8]>()
     while try replicas.step() {
@@ -232,16 +243,21 @@ extension Catalog {
 
   /// The field with a number. Bodies keep the number alone.
   func field(_ number: UInt32) -> FieldID {
-    FieldID(rawValue: number, isReference: number < references.count && references[Int(number)])
+    number < marked.count ? marked[Int(number)] ?? FieldID(rawValue: number) : FieldID(rawValue: number)
   }
 
   @discardableResult
   private mutating func add(_ field: Field, _ number: UInt32) -> FieldID {
-    let id = FieldID(rawValue: number, isReference: FieldKey.isReference(field.key))
+    let kind = FieldKey.kind(of: field.key)
+    var id = FieldID(rawValue: number, isPresence: kind.isPresence)
+    if case .total = kind, let counter = counters[field.kind]?[field.name] {
+      id = FieldID(rawValue: number, totalOf: counter)
+    }
     fields[id] = field
-    guard id.isReference else { return id }
-    while references.count <= number { references.append(false) }
-    references[Int(number)] = true
+    if kind == .counter { counters[field.kind, default: [:]][field.name] = number }
+    guard id.isPresence else { return id }
+    while marked.count <= number { marked.append(nil) }
+    marked[Int(number)] = id
     return id
   }
 

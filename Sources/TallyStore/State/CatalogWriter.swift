@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyWire
 
 /// Gives numbers to replicas, types, relationships and fields that have none yet. The only writer of the catalog.
 final class CatalogWriter {
@@ -42,6 +43,10 @@ final class CatalogWriter {
   /// The id of the field with a key (`FieldKey`), given to it now if it has none.
   func field(_ key: String, kind: KindNumber) throws -> FieldID {
     if let known = reader.catalog.fieldOfKey[kind]?[key] { return known }
+    if case .total = FieldKey.kind(of: key) {
+      // The field of the offset comes first, also where nothing but totals is known of a counter.
+      _ = try field(FieldKey.key(of: FieldKey.name(in: key), .counter), kind: kind)
+    }
     let number = try NumberedTable.field.add(connection, [Array("\(kind)".utf8), Array(key.utf8)])
     guard let known = UInt32(exactly: number) else {
       throw StoreError(.corrupt, "the file has no number left for another field")

@@ -22,7 +22,7 @@ package final class Column: Sendable {
     reference: ReferenceSchema? = nil
   ) {
     (self.field, self.name, self.wireName) = (field, name, wireName)
-    key = FieldKey.key(of: wireName, isReference: reference != nil)
+    key = FieldKey.key(of: wireName, reference == nil ? kind?.fieldKind ?? .field : .reference)
     hash = SipHash13.hash(key)
     (self.defaultValue, self.kind, self.reference) = (defaultValue, kind, reference)
     targetPrefix = reference.map { Array("\($0.to)\(AnyRecordName.delimiter)".utf8) } ?? []

@@ -341,7 +341,7 @@ extension Life {
   /// The value of `vias` if the transaction that began this life said everything in it.
   fileprivate func viasOfItsOwn(_ fields: [FieldCell]) -> [Via] {
     fields.compactMap { cell in
-      cell.field.isReference || cell.stamp.dot == dot ? nil : Via(field: cell.field, dot: dot)
+      cell.field.isPresence || cell.stamp.dot == dot ? nil : Via(field: cell.field, dot: dot)
     }
   }
 }

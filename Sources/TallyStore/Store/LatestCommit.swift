@@ -77,7 +77,9 @@ extension Store {
   /// The header and the blocks of what `base` does not cover, where they are in memory.
   func buffered(since base: StateVector) -> (header: DeltaHeader, latest: LatestCommit, buffer: DeltaBuffer)? {
     guard let latest = unchanged, let buffer = latest.buffer, base.covers(buffer.before) else { return nil }
-    let header = DeltaHeader(base: base, target: latest.summary.vector, fingerprint: latest.summary.fingerprint)
+    let header = DeltaHeader(
+      base: base, target: latest.summary.vector, fingerprint: latest.summary.fingerprint,
+      version: latest.outcome.catalog.catalog.wireVersion)
     #if PlantedFaults
       check(buffer, latest, header)
     #endif

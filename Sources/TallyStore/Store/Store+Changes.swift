@@ -83,7 +83,9 @@ extension Store {
   package func blocks(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock]) {
     if let blocks = try blocksInMemory(since: base) { return blocks }
     return try capturedSnapshot { reader in
-      let header = DeltaHeader(base: base, target: try reader.vector(), fingerprint: try reader.fingerprint())
+      let header = DeltaHeader(
+        base: base, target: try reader.vector(), fingerprint: try reader.fingerprint(),
+        version: reader.catalog.wireVersion)
       var blocks: [DeltaBlock] = []
       do {
         try DeltaSource(reader: reader, base: base)

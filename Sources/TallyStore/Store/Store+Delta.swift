@@ -57,7 +57,9 @@ extension Store {
         if let doubt, doubt.level == .damaged { throw damaged(doubt.reason) }
         guard try reader.vectorFitsItsSum() else { throw StoreError(.damaged, StoreError.unfit) }
         let kept = try reader.fingerprint()
-        let header = DeltaHeader(base: base, target: try reader.vector(), fingerprint: doubt == nil ? kept : nil)
+        let header = DeltaHeader(
+          base: base, target: try reader.vector(), fingerprint: doubt == nil ? kept : nil,
+          version: reader.catalog.wireVersion)
         try makeDurable(try reader.ownDot(in: header.target), reader.connection)
         var writer = try DeltaWriter(header: header, to: sink)
         let sum = ContentSum()

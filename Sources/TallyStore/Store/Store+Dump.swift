@@ -77,11 +77,14 @@ extension StateReader {
 
   private func fieldName(_ cell: FieldCell) -> String { fieldName(cell.field) }
 
-  /// The wire name, or the key where the type has a field and a reference of one name.
+  /// The wire name, or the key where the type has several fields of one name, as a counter always has.
   private func fieldName(_ id: FieldID) -> String {
     guard let field = catalog.fields[id] else { return "" }
-    let other = FieldKey.key(of: field.name, isReference: !id.isReference)
-    return catalog.fieldOfKey[field.kind]?[other] == nil ? field.name : field.key
+    let kind = FieldKey.kind(of: field.key)
+    guard kind == .field || kind == .reference else { return field.key }
+    let others = [FieldKey.Kind.field, .reference, .counter].filter { $0 != kind }
+    let isAlone = others.allSatisfy { catalog.fieldOfKey[field.kind]?[FieldKey.key(of: field.name, $0)] == nil }
+    return isAlone ? field.name : field.key
   }
 
   private func text(_ life: Life) -> String {

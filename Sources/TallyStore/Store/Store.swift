@@ -169,8 +169,9 @@ public final class Store: Sendable {
       // Another process may have created the tables since the file was looked at.
       let isEmpty = try isNew && connection.integer("SELECT 1 FROM sqlite_master WHERE name = 'tally_meta'") == nil
       if isEmpty { try SchemaMigration.create(connection) }
-      let isOlder = try !isNew && connection.integer("PRAGMA user_version") != Format.version
-      let known = isNew || isOlder ? nil : try KnownShape.load(connection)
+      let version = try isNew ? Format.version : connection.integer("PRAGMA user_version") ?? 0
+      let hasOldLog = version < Format.logVersion
+      let known = isNew || version != Format.version ? nil : try KnownShape.load(connection)
       // Restoring completes the format, too.
       let missing = isNew ? nil : try MissingParts.restore(connection, hasAll: known != nil)
       if isNew { try MissingParts.complete(connection) }
@@ -185,7 +186,7 @@ public final class Store: Sendable {
             try SchemaMigration(transaction, gone: gone, willChange: willChange).migrate(to: schema)
             if !isNew, !session.isShapeKnown { try TableShape.check(connection, transaction.catalog) }
             if !isNew || isEmpty { session.isSchemaChecked = true }
-            if missing?.hasLists == true || isOlder { try transaction.listAnew() }
+            if missing?.hasLists == true || hasOldLog { try transaction.listAnew() }
             if let file, options.detectsCopies {
               try transaction.checkIncarnation(Incarnation(besides: file, options.files))
             }

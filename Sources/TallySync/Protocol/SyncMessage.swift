@@ -91,7 +91,7 @@ public struct SyncHello: Sendable, Hashable {
   }
 
   /// The versions that this code speaks. The session uses the highest that both do.
-  public static let versions: ClosedRange<UInt8> = 1...4
+  public static let versions: ClosedRange<UInt8> = 1...5
 
   /// The version that both sides speak; nil if there is none.
   var common: UInt8? {

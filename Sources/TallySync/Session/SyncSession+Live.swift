@@ -79,12 +79,13 @@ extension SyncSession {
     actions.append(.collect(since: vector))
   }
 
-  mutating func collected(_ header: DeltaHeader, _ blocks: [DeltaBlock], _ actions: inout [Action]) {
+  mutating func collected(_ header: DeltaHeader, _ blocks: [DeltaBlock], _ actions: inout [Action]) throws {
     isCollecting = false
     own?.vector.merge(header.target)
     if let fingerprint = header.fingerprint { own?.fingerprint = fingerprint }
     let known = delivered
     guard !known.covers(header.target) else { return }
+    try checkVersion(of: header)
     var table = sendTable
     let advances = table.advance(to: header.target, beyond: known)
     let replicas = table.entries.map(\.replica)
@@ -110,7 +111,7 @@ extension SyncSession {
     let limits = receiveTable.entries.map { entry in
       Dot(replica: entry.replica, sequence: max(entry.sequence, own.vector[entry.replica]))
     }
-    let block = live.block.isEmpty ? nil : try DeltaBlock(live: live.block, limits: limits)
+    let block = live.block.isEmpty ? nil : try DeltaBlock(live: live.block, limits: limits, version: wireVersion)
     applying = .live
     // What the sender relied on, this side has confirmed; the base is what is here. The target is what the sender had,
     // and no more: a write of this side that it lacked must still go out, was not seen by what wins over it, and

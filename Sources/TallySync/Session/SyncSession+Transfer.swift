@@ -27,8 +27,9 @@ extension SyncSession {
 
   mutating func prepared(
     _ transfer: UInt64, _ header: DeltaHeader, _ byteCount: UInt64, _ offset: UInt64, _ actions: inout [Action]
-  ) {
+  ) throws {
     guard var current = outgoing, current.number == transfer else { return }
+    try checkVersion(of: header)
     current.header = header
     current.byteCount = byteCount
     progress.isPreparing = false

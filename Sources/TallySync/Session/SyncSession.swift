@@ -221,6 +221,14 @@ public struct SyncSession: Sendable {
   var isRepairing: Bool { repair != .none }
   /// The version of the protocol that both speak.
   var version: UInt8 { stage.hello?.common ?? 1 }
+  /// The latest version of the wire format that both sides read.
+  var wireVersion: UInt8 { version >= 5 ? 3 : 2 }
+
+  /// - Throws: `SyncError.upgradeRequired` if the peer could not read a delta.
+  func checkVersion(of header: DeltaHeader) throws(SyncError) {
+    guard header.version > wireVersion else { return }
+    throw SyncError(.upgradeRequired, "the peer knows no counters, which this side has; the app there is too old")
+  }
   /// The vector of the store, as far as the session knows.
   package var standing: StateVector { own?.vector ?? StateVector() }
   /// Whether there is nothing more to do.
@@ -241,9 +249,9 @@ public struct SyncSession: Sendable {
       own = summary
       isLooking = false
     case .prepared(let transfer, let header, let byteCount, let offset):
-      prepared(transfer, header, byteCount, offset, &actions)
+      try prepared(transfer, header, byteCount, offset, &actions)
     case .read(let transfer, let bytes): chunk(transfer, bytes, &actions)
-    case .collected(let header, let blocks): collected(header, blocks, &actions)
+    case .collected(let header, let blocks): try collected(header, blocks, &actions)
     case .applied(let summary, let target, let changes):
       progress.changesReceived += changes
       applied(summary, target, &actions)
