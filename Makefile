@@ -81,13 +81,16 @@ PYTHON ?= python3
 models:
 	cd Tests/Models && $(PYTHON) -B scenarios.py
 	cd Tests/Models && for world in harsh ordinary window copies; do $(PYTHON) -B histories.py run $$world 1 $(MODELS) || exit 1; done
+	cd Tests/Models && for world in harsh ordinary window copies; do $(PYTHON) -B values.py run $$world 1 $(MODELS) || exit 1; done
 	cd Tests/Models && $(PYTHON) -B faults.py $(MODELS)
 
 models-gate:
 	cd Tests/Models && $(PYTHON) -B scenarios.py --brief
 	cd Tests/Models && $(PYTHON) -B checkvalues.py | cmp - check-values.json
+	cd Tests/Models && $(PYTHON) -B valuechecks.py | cmp - value-checks.json
 	cd Tests/Models && $(PYTHON) -B golden.py | cmp - ../TallyWireTests/Golden/life.hex
-	cd Tests/Models && $(PYTHON) -B histories.py gate --seconds 15
+	cd Tests/Models && $(PYTHON) -B histories.py gate --seconds 10
+	cd Tests/Models && $(PYTHON) -B values.py gate --seconds 5
 
 # What only traits build: TCP and TLS, the relay, the inspector and macros. One build folder for all; a first build takes some minutes more.
 test-network: setup
@@ -307,7 +310,7 @@ soak: setup
 
 # The seeds that the gate plays of each tier, in its release build: the same each time.
 SEEDS = --count 15 --count core=2000 --count forged=1000 --count store=100 --count copies=100 --count seeds=100 --count world=40 \
-  --count relay=40 --count rawsql=50 --count shred=20
+  --count relay=40 --count rawsql=50 --count shred=20 --count counters=1000
 
 simulate: setup
 	$(RELEASE) --product Soak

@@ -18,6 +18,7 @@
 @_exported import enum TallySchema.UniquePolicy
 @_exported import struct TallySchema.UniqueRule
 @_exported import struct TallyStore.ContestedValue
+@_exported import struct TallyStore.Counter
 @_exported import struct TallyStore.DeletedRecord
 @_exported import class TallyStore.Observed
 @_exported import struct TallyStore.Relationship

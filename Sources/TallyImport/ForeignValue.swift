@@ -59,7 +59,8 @@ enum ForeignValue {
 
   private static func convert(_ value: Value, to kind: FieldKind) -> Value? {
     switch (kind, value) {
-    case (.text, .text), (.json, .text), (.date, .text), (.integer, .integer), (.bool, .integer), (.real, .real),
+    case (.text, .text), (.json, .text), (.date, .text), (.integer, .integer), (.counter, .integer), (.bool, .integer),
+      (.real, .real),
       (.blob, .blob), (.uuid, .blob):
       return value
     case (.real, .integer(let number)): return Value(real: Double(number))

@@ -122,6 +122,19 @@
     }
   }
 
+  extension EntityColumn where Value: FieldValue & BinaryInteger {
+    /// A counter, whose default is the column's own.
+    public static func column(
+      _ name: String, default value: @autoclosure @escaping @Sendable () -> Value, isConstant _: Bool,
+      wireName: String? = nil, isCounter _: Bool
+    ) -> Self {
+      let field = FieldSchema(name, .counter, default: FieldCoding<Value>.plain().stored(value()), wireName: wireName)
+      return Self(
+        name, .field(field), takesNull: false, fallback: value,
+        decode: { $0.isNull ? nil : FieldCoding<Value>.plain().decode($0) }, encode: FieldCoding<Value>.plain().encode)
+    }
+  }
+
   extension EntityColumn where Value: RawRepresentable, Value.RawValue: FieldValue {
     /// A column of raw values. A raw value that the type does not know reads as the default.
     public static func column(

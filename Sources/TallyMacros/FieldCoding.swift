@@ -15,7 +15,7 @@
     /// written, and the property's default is what such a null reads as.
     var takesDefault: Bool {
       switch kind {
-      case .text, .integer, .real, .bool: true
+      case .text, .integer, .real, .bool, .counter: true
       case .date, .blob, .uuid, .json: false
       }
     }

@@ -103,6 +103,33 @@
   public macro Field(renamedFrom: String? = nil, onDelete: DeleteRule = .nullify, isIndexed: Bool = true) =
     #externalMacro(module: "TallyMacroPlugin", type: "FieldExpansion")
 
+  /// The way in which a property of an `@Entity` merges, where it is not that the later write stays.
+  public enum FieldMerge: Sendable {
+    /// What devices add counts.
+    case counter
+  }
+
+  /// Makes an integer of an `@Entity` a counter: a number to which devices add, and of which every addition counts.
+  ///
+  /// ```swift
+  /// @Entity struct Game {
+  ///   var id = RecordName<Game>()
+  ///   @Field(.counter) var score = 0
+  /// }
+  /// ```
+  ///
+  /// The struct gets a static property of the same name, a `Counter`: `try Game.score.add(1, to: chess.id, in: db)`
+  /// adds, and `set` sets. To save the struct is an addition too, of the difference to what the row shows by then; a
+  /// struct that was read before a sync takes back what came with it. GRDB's `updateChanges` writes only what the app
+  /// has changed.
+  ///
+  /// - Parameters:
+  ///   - merge: `.counter`. The property's default must be a literal: it is part of the schema, and cannot change.
+  ///   - renamedFrom: the name under which the field was first declared.
+  @attached(peer, names: overloaded)
+  public macro Field(_ merge: FieldMerge, renamedFrom: String? = nil) =
+    #externalMacro(module: "TallyMacroPlugin", type: "FieldExpansion")
+
   /// Declares a to-many relationship of an `@Entity`: an observed-remove set of records.
   ///
   /// ```swift

@@ -65,7 +65,7 @@ extension Catalog {
     var place: UInt32 = 0
     let count = UInt32(schema.entities.reduce(0) { $0 + $1.fields.count + $1.references.count })
     for entity in schema.entities {
-      let wanted = entity.fields.map(\.wireName) + entity.references.map(\.key)
+      let wanted = entity.fields.map(\.key) + entity.references.map(\.key)
       guard let kind = kindOfType[entity.type] else { continue }
       for key in wanted {
         place += 1

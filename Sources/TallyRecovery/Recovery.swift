@@ -179,8 +179,7 @@ private final class Salvage {
       }
     }
     try findLost()
-    let header = DeltaHeader(base: StateVector(), target: target, version: catalog.wireVersion)
-    var writer = try DeltaWriter(header: header, to: spool.append)
+    var writer = try DeltaWriter(header: catalog.marks.header(to: target), to: spool.append)
     var builder = BlockBuilder(catalog: catalog, base: StateVector(), strangers: [])
     try read { name, kind, state in
       try builder.add(name, kind, state) { try writer.append($0) }

@@ -28,7 +28,7 @@ public enum FieldKey {
     }
 
     /// Whether a register of the kind can hold what a delta says: of counters integers alone, and totals by themselves.
-    func accepts(_ stamp: Stamp, isInteger: Bool, isNull: Bool) -> Bool {
+    package func accepts(_ stamp: Stamp, isInteger: Bool, isNull: Bool) -> Bool {
       switch self {
       case .field, .reference: true
       case .counter: isInteger || isNull

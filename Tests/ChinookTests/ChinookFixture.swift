@@ -95,7 +95,7 @@ struct ChinookFixture {
   private static func value(_ raw: Any, _ kind: FieldKind) -> Value? {
     if raw is NSNull { return .null }
     switch kind {
-    case .integer: return (raw as? NSNumber).map { .integer($0.int64Value) }
+    case .integer, .counter: return (raw as? NSNumber).map { .integer($0.int64Value) }
     case .real: return (raw as? NSNumber).map { Value(real: $0.doubleValue) }
     case .text: return (raw as? String).map(Value.text)
     case .date: return (raw as? String).flatMap(date)

@@ -29,6 +29,24 @@ import Testing
   import TallyCloudKit
 #endif
 
+// Sources/Tally/RawValue+Filters.swift
+private enum Sources_Tally_RawValue_Filters_swift_1 {
+enum Level: String { case beginner, expert }
+let games = Game.filter(Column("level") == Level.expert)
+}
+
+// Sources/Tally/RawValue+Filters.swift
+private enum Sources_Tally_RawValue_Filters_swift_2 {
+enum Level: String { case beginner, expert }
+let games = Game.filter(Column("level") != Level.expert)
+}
+
+// Sources/Tally/RawValue+Filters.swift
+private enum Sources_Tally_RawValue_Filters_swift_3 {
+enum Level: String { case beginner, expert }
+let games = Game.filter([Level.beginner, .expert].contains(Column("level")))
+}
+
 // Sources/TallyCRDT/RecordName.swift
 private func Sources_TallyCRDT_RecordName_swift_1() throws {
 let name = try AnyRecordName("Game|~|chess")
@@ -286,6 +304,16 @@ private enum Sources_TallyMacros_Macros_swift_2 {
 #if Macros
 // Sources/TallyMacros/Macros.swift
 private enum Sources_TallyMacros_Macros_swift_3 {
+@Entity struct Game {
+  var id = RecordName<Game>()
+  @Field(.counter) var score = 0
+}
+}
+#endif
+
+#if Macros
+// Sources/TallyMacros/Macros.swift
+private enum Sources_TallyMacros_Macros_swift_4 {
 @Entity struct Club {
   var id = RecordName<Club>()
   @Members static var members: Relationship<Club, Person>

@@ -123,24 +123,30 @@ _ = item
 
 // Sources/TallySchema/Schema/EntitySchema.swift
 private func Sources_TallySchema_Schema_EntitySchema_swift_6() throws {
+let game = EntitySchema("Game", .text("name"), .counter("score"))
+_ = game
+}
+
+// Sources/TallySchema/Schema/EntitySchema.swift
+private func Sources_TallySchema_Schema_EntitySchema_swift_7() throws {
 let item = EntitySchema("Item", .date("due"))
 _ = item
 }
 
 // Sources/TallySchema/Schema/EntitySchema.swift
-private func Sources_TallySchema_Schema_EntitySchema_swift_7() throws {
+private func Sources_TallySchema_Schema_EntitySchema_swift_8() throws {
 let game = EntitySchema("Game", .json("rules"))
 _ = game
 }
 
 // Sources/TallySchema/Schema/EntitySchema.swift
-private func Sources_TallySchema_Schema_EntitySchema_swift_8() throws {
+private func Sources_TallySchema_Schema_EntitySchema_swift_9() throws {
 let item = EntitySchema("Item", .reference("list", to: "ShoppingList", onDelete: .cascade))
 _ = item
 }
 
 // Sources/TallySchema/Schema/EntitySchema.swift
-private func Sources_TallySchema_Schema_EntitySchema_swift_9() throws {
+private func Sources_TallySchema_Schema_EntitySchema_swift_10() throws {
 let game = EntitySchema("Game", .toMany("players", to: "Person"))
 _ = game
 }

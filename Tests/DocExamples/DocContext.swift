@@ -22,9 +22,10 @@ struct Person: Entity, Codable, FetchableRecord, PersistableRecord {
 }
 
 struct Game: Entity, Codable, FetchableRecord, PersistableRecord {
-  static let schema = EntitySchema("Game", .text("name"), .toMany("players", to: "Person"))
+  static let schema = EntitySchema("Game", .text("name"), .counter("score"), .toMany("players", to: "Person"))
   var id = RecordName<Game>()
   var name: String?
+  var score = 0
 }
 
 struct Note: Entity, Codable, FetchableRecord, PersistableRecord {

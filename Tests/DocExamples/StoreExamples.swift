@@ -29,6 +29,40 @@ import Testing
   import TallyCloudKit
 #endif
 
+// Sources/TallyStore/Store/Counter.swift
+extension Game { static let score = Counter<Game>("score") }
+
+// Sources/TallyStore/Store/Counter.swift
+private func Sources_TallyStore_Store_Counter_swift_2() throws {
+try store.write { db in try Game.score.add(1, to: chess, in: db) }
+}
+
+// Sources/TallyStore/Store/Counter.swift
+private func Sources_TallyStore_Store_Counter_swift_3() throws {
+let score = Counter<Game>("score")
+_ = score
+}
+
+// Sources/TallyStore/Store/Counter.swift
+private func Sources_TallyStore_Store_Counter_swift_4() throws {
+try store.write { db in try Game.score.add(3, to: chess, in: db) }
+}
+
+// Sources/TallyStore/Store/Counter.swift
+private func Sources_TallyStore_Store_Counter_swift_5() throws {
+try store.write { db in try Game.score.set(0, of: chess, in: db) }
+}
+
+// Sources/TallyStore/Store/Counter.swift
+private func Sources_TallyStore_Store_Counter_swift_6() throws {
+try schema.add(db, AnyRecordName("Game|~|chess"), "score", 1)
+}
+
+// Sources/TallyStore/Store/Counter.swift
+private func Sources_TallyStore_Store_Counter_swift_7() throws {
+try schema.set(db, AnyRecordName("Game|~|chess"), "score", to: 0)
+}
+
 // Sources/TallyStore/Store/DynamicRecord.swift
 private func Sources_TallyStore_Store_DynamicRecord_swift_1() throws {
 let record = try schema.record(db, AnyRecordName("Game|~|chess"))

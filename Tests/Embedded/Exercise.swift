@@ -74,7 +74,9 @@ struct Exercise {
     } else {
       faults += 1
     }
-    for cut in 0..<bytes.count { expect((try? DeltaBlock(live: Array(bytes[..<cut]), limits: limits, version: 3)) == nil) }
+    for cut in 0..<bytes.count {
+      expect((try? DeltaBlock(live: Array(bytes[..<cut]), limits: limits, version: 3)) == nil)
+    }
     digest.combine(word: state.fingerprint(name: 7) { UInt64($0.rawValue) }.first)
   }
 

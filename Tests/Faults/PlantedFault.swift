@@ -177,6 +177,17 @@ package struct PlantedFault: OptionSet, Sendable {
   /// A restore window does not wait for what kept a record in view below it.
   package static let windowIgnoresBelow = PlantedFault(rawValue: 1 << 65)
 
+  // MARK: Of counters
+
+  /// A set does not take off what was added before it.
+  package static let setIsRegister = PlantedFault(rawValue: 1 << 80)
+  /// A purge drops what was added.
+  package static let totalsDropped = PlantedFault(rawValue: 1 << 81)
+  /// Of two totals of one replica both count.
+  package static let totalsSummed = PlantedFault(rawValue: 1 << 82)
+  /// An addition to a record that another device deleted concurrently does not keep it.
+  package static let addIsNoTouch = PlantedFault(rawValue: 1 << 83)
+
   // MARK: Of damage
 
   /// A delta takes up a state that is not what was last written.

@@ -8,7 +8,9 @@ extension RecordState {
     var other = other
     other.fields.removeAll { theirs in self[theirs.field].map { planted.keeps($0, over: theirs) } ?? false }
     other.dropVoidVias()
+    let before = self
     merge(other, lost: &lost)
+    if planted.contains(.totalsSummed) { sumTotals(of: before, other) }
     if planted.contains(.supersededTouchLost) { normalizeTouches(touches) }
     if !other.deletes.isEmpty { planted.spoilDeletes(of: &self) }
   }
@@ -18,6 +20,29 @@ extension RecordState {
     guard var result = delta(since: vector) else { return nil }
     if planted.contains(.touchesOfLiveCellsOnly), !vector.isEmpty { result.supersededTouches = StateVector() }
     return result.isEmpty ? nil : result
+  }
+}
+
+extension RecordState {
+  /// Adds up the totals that two states have under different stamps.
+  fileprivate mutating func sumTotals(of mine: RecordState, _ theirs: RecordState) {
+    for place in fields.indices where fields[place].field.isTotal {
+      let field = fields[place].field
+      guard let one = mine[field], let other = theirs[field], one.stamp != other.stamp,
+        case .integer(let first) = one.value, case .integer(let second) = other.value
+      else { continue }
+      fields[place].value = .integer(first &+ second)
+    }
+  }
+
+  /// Drops what was added to counters.
+  package mutating func dropTotals() { fields.removeAll { $0.field.isTotal } }
+
+  /// The state without what was added to counters.
+  package var withoutTotals: RecordState {
+    var state = self
+    state.dropTotals()
+    return state
   }
 }
 

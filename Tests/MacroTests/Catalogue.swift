@@ -51,4 +51,10 @@
     var isLarge: Bool { size > 100 }
     static let limit = 3
   }
+
+  @Entity struct Match: Equatable {
+    var id = RecordName<Match>()
+    @Field(.counter) var score = 0
+    @Field(.counter, renamedFrom: "goals") var hits: Int = 3
+  }
 #endif

@@ -271,6 +271,18 @@
         game("var title = \"\""))
     }
 
+    @Test(arguments: [
+      ("var score = \"\"", "a counter is an integer, such as Int, and always has a number"),
+      ("var score: Double = 0", "a counter is an integer, such as Int, and always has a number"),
+      ("var score: Int?", "a counter is an integer, such as Int, and always has a number"),
+      ("var score: Int = next()", "the number that it begins with must be a literal, the same for all records"),
+    ])
+    func aCounterOfWhatDevicesCannotAddToIsRefused(_ declaration: String, _ reason: String) throws {
+      try expectRefused(
+        game("@Field(.counter) \(declaration)"), at: 3, 3, "'score' cannot be a counter: \(reason)",
+        fix: "Remove '@Field'", game(declaration))
+    }
+
     @Test(arguments: ["static var title = \"\"", "var title: String { \"\" }"])
     func aFieldAttributeOnWhatIsNoColumnIsRefused(_ declaration: String) throws {
       try expectRefused(

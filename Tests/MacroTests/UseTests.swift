@@ -131,6 +131,30 @@
       }
     }
 
+    @Test func whatBothDevicesAddToACounterCounts() throws {
+      let expected = EntitySchema("Match", .counter("score"), .counter("hits", default: 3, renamedFrom: "goals"))
+      #expect(Match.schema == expected)
+      let (phone, tablet) = (try Store(inMemory: Schema(Match.self)), try Store(inMemory: Schema(Match.self)))
+      let match = Match(score: 10)
+      try phone.write { try match.insert($0) }
+      try phone.sync(with: tablet)
+      try phone.write { db in
+        try Match.score.add(5, to: match.id, in: db)
+        try Match.hits.set(0, of: match.id, in: db)
+      }
+      // The difference of a saved struct is an addition as well.
+      try tablet.write { db in
+        var match = try Match.find(db, id: match.id)
+        try match.updateChanges(db) { ($0.score, $0.hits) = ($0.score - 2, $0.hits + 1) }
+      }
+      #expect(try phone.sync(with: tablet).isConverged)
+      for store in [phone, tablet] {
+        let merged = try store.read { try Match.find($0, id: match.id) }
+        #expect(merged.score == 13 && merged.hits == 1)
+        #expect(try store.verify().problems == [])
+      }
+    }
+
     @Test func aRenamedFieldIsTheSameForAnOlderVersion() throws {
       let old = try Store(
         inMemory: Schema([EntitySchema("House", deleteWins: true, .text("cost", default: "0")), Person.schema]))

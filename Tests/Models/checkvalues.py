@@ -25,16 +25,17 @@ from today import USER, covers, dot
 from world import World
 
 
-class RecordingReplica(Replica):
+class Recorder:
+    """Puts down what a replica does; goes before its class."""
     depth = 0
 
     def record(self, do, call, **words):
-        RecordingReplica.depth += 1
+        Recorder.depth += 1
         try:
             call()
         finally:
-            RecordingReplica.depth -= 1
-        if RecordingReplica.depth == 0:
+            Recorder.depth -= 1
+        if Recorder.depth == 0:
             self.world.operations.append({"do": do, **words})
 
     def now(self):
@@ -42,25 +43,25 @@ class RecordingReplica(Replica):
         return self.world.latest_now
 
     def insert(self, name, fields, d, now):
-        self.record("insert", lambda: super(RecordingReplica, self).insert(name, fields, d, now), name=name, fields=fields)
+        self.record("insert", lambda: super(Recorder, self).insert(name, fields, d, now), name=name, fields=fields)
 
     def edit(self, name, field, value, d, now):
-        self.record("edit", lambda: super(RecordingReplica, self).edit(name, field, value, d, now), name=name, field=field, value=value)
+        self.record("edit", lambda: super(Recorder, self).edit(name, field, value, d, now), name=name, field=field, value=value)
 
     def delete(self, name, d, now, rank=USER):
-        self.record("delete", lambda: super(RecordingReplica, self).delete(name, d, now, rank), name=name)
+        self.record("delete", lambda: super(Recorder, self).delete(name, d, now, rank), name=name)
 
     def tag(self, key, d, now, rank=USER):
-        self.record("put", lambda: super(RecordingReplica, self).tag(key, d, now, rank), into=key[0], member=key[1])
+        self.record("put", lambda: super(Recorder, self).tag(key, d, now, rank), into=key[0], member=key[1])
 
     def untag(self, key, d, now):
-        self.record("take out", lambda: super(RecordingReplica, self).untag(key, d, now), of=key[0], member=key[1])
+        self.record("take out", lambda: super(Recorder, self).untag(key, d, now), of=key[0], member=key[1])
 
     def restore(self, name, d, now):
-        self.record("restore", lambda: super(RecordingReplica, self).restore(name, d, now), name=name)
+        self.record("restore", lambda: super(Recorder, self).restore(name, d, now), name=name)
 
     def adopt(self, duplicates, seed_of, d, now):
-        self.record("adopt", lambda: super(RecordingReplica, self).adopt(duplicates, seed_of, d, now), seeds=seed_of)
+        self.record("adopt", lambda: super(Recorder, self).adopt(duplicates, seed_of, d, now), seeds=seed_of)
 
     def transact(self, body):
         self.world.operations = []
@@ -82,9 +83,12 @@ class RecordingReplica(Replica):
             self.world.put_down(self, {"do": "take", "from": source.name, "base": base, **({} if file is None else {"file": file})})
 
 
-class RecordingWorld(World):
-    """A harsh history of few steps; nobody is lost, copied or put back."""
-    replica_type = RecordingReplica
+class RecordingReplica(Recorder, Replica):
+    pass
+
+
+class RecordedSteps:
+    """A harsh history of few steps; nobody is lost, copied or put back. Goes before the class of a world."""
 
     def __init__(self, seed, features):
         self.story, self.kept_before, self.vector_before, self.latest_now, self.operations = [], {}, {}, None, []
@@ -116,18 +120,24 @@ class RecordingWorld(World):
             step["dot"] = [replica.name, number] if number > before else None
             step["now"] = self.latest_now if number > before else None
             look = replica.state.look()
-            step["shown"] = {n: shown_values(replica.state.records[n], self) for n in sorted(look.shown())}
+            step["shown"] = {n: self.shown_values(replica.state.records[n]) for n in sorted(look.shown())}
             step["members"] = sorted(look.members())
-            kept = {n: as_json(r) for n, r in sorted(replica.state.records.items())}
+            kept = {n: self.as_json(r) for n, r in sorted(replica.state.records.items())}
             old = self.kept_before.get(replica.name, {})
             step["kept"] = {n: r for n, r in kept.items() if old.get(n) != r}
             self.kept_before[replica.name] = kept
         self.story.append(step)
 
 
-def shown_values(record, world):
-    cells = {f: record.cell(f, world.rules.follows) for f in ("o", *world.fields)}
-    return {f: c[1] for f, c in cells.items() if c and c[1] is not None}
+class RecordingWorld(RecordedSteps, World):
+    replica_type = RecordingReplica
+
+    def shown_values(self, record):
+        cells = {f: record.cell(f, self.rules.follows) for f in ("o", *self.fields)}
+        return {f: c[1] for f, c in cells.items() if c and c[1] is not None}
+
+    def as_json(self, record):
+        return as_json(record)
 
 
 def as_json(record):

@@ -2,8 +2,9 @@ import Foundation
 import TallyCRDT
 import Testing
 
-/// Histories that the model of deleting by lives has played, with what every device keeps after each step
-/// (`Tests/Models/check-values.json`, whose form `checkvalues.py` describes). Nothing of the engine made them.
+/// Histories that the models of deleting by lives and of counters have played, with what every device keeps after each
+/// step (`Tests/Models/check-values.json` and `value-checks.json`, whose form `checkvalues.py` and `valuechecks.py`
+/// describe). Nothing of the engine made them.
 @Suite struct ModelValuesTests {
   /// The states that the model's devices hold, by name.
   private typealias Device = [String: RecordState]
@@ -12,7 +13,7 @@ import Testing
   /// the lifts wrote, all of which travels under the number of the one transaction that lifted.
   @Test func whatADeviceKeepsIsTheJoinOfWhatItHadAndTheDelta() throws {
     var (joins, lifts, lives) = (0, 0, 0)
-    for history in try Self.histories() {
+    for history in try Self.histories() + Self.histories("value-checks") {
       var devices: [String: Device] = [:]
       var files: [Int: Device] = [:]
       for step in history.steps {
@@ -46,7 +47,7 @@ import Testing
 
   /// Every state that a history led to, of one record with every other of it.
   @Test func joinsOfWhatTheModelKeepsObeyTheLaws() throws {
-    for history in try Self.histories() {
+    for history in try Self.histories() + Self.histories("value-checks") {
       var states: [String: [RecordState]] = [:]
       for (name, record) in history.steps.flatMap(\.kept) where states[name]?.contains(record) != true {
         states[name, default: []].append(record)
@@ -63,6 +64,25 @@ import Testing
     }
   }
 
+  /// The number that a record shows is what the model says.
+  @Test func countersShowWhatTheModelShows() throws {
+    var (counted, added) = (0, 0)
+    for history in try Self.histories("value-checks") {
+      var devices: [String: Device] = [:]
+      for step in history.steps {
+        for (name, record) in step.kept { devices[step.at, default: [:]][name] = record }
+        for (name, number) in step.numbers {
+          let state = try #require(devices[step.at]?[name], "seed \(history.seed)")
+          let shown = state.count(of: try Self.field("n"), from: 0, followsNewest: history.followsNewest)
+          #expect(shown == number, "seed \(history.seed): \(name) at \(step.at)")
+          counted += 1
+          if state.added(to: try Self.field("n")) != 0 { added += 1 }
+        }
+      }
+    }
+    #expect(counted > 500 && added > 100)
+  }
+
   // MARK: Reading
 
   private struct Step {
@@ -73,35 +93,41 @@ import Testing
     var base: StateVector?
     var dot: Dot?
     var kept: [(String, RecordState)]
+    /// What counters show.
+    var numbers: [String: Int64]
   }
 
   private struct History {
     var seed: Int
+    var followsNewest: Bool
     var steps: [Step]
   }
 
   private typealias Object = [String: Any]
 
-  private static func histories() throws -> [History] {
+  private static func histories(_ name: String = "check-values") throws -> [History] {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    let data = try Data(contentsOf: folder.appendingPathComponent("Models/check-values.json"))
+    let data = try Data(contentsOf: folder.appendingPathComponent("Models/\(name).json"))
     let file = try #require(JSONSerialization.jsonObject(with: data) as? Object)
     try #require(file["format"] as? Int == 1)
     return try #require(file["histories"] as? [Object]).map { history in
       let versions = try #require(history["versions"] as? [String: Object])
       return History(
         seed: try #require(history["seed"] as? Int),
+        followsNewest: try #require(history["followsPerField"] as? Bool),
         steps: try #require(history["steps"] as? [Object]).map { try step($0, versions) })
     }
   }
 
   private static func step(_ step: Object, _ versions: [String: Object]) throws -> Step {
     let kept = step["kept"] as? [String: Object] ?? [:]
+    let shown = step["shown"] as? [String: Object] ?? [:]
     return Step(
       at: try #require(step["at"] as? String), kind: try #require(step["do"] as? String),
       from: step["from"] as? String, file: step["file"] as? Int, base: try (step["base"] as? Object).map(vector),
       dot: try (step["dot"] as? [Any]).map(dot),
-      kept: try kept.sorted { $0.key < $1.key }.map { ($0.key, try record($0.key, $0.value, versions)) })
+      kept: try kept.sorted { $0.key < $1.key }.map { ($0.key, try record($0.key, $0.value, versions)) },
+      numbers: shown.compactMapValues { ($0["n"] as? Int).map(Int64.init) })
   }
 
   /// The model compares the names of replicas as texts: so do these ids.
@@ -133,8 +159,18 @@ import Testing
   }
 
   private static func field(_ name: String) throws -> FieldID {
-    let number = UInt32(try #require(["x", "y", "o", "fw"].firstIndex(of: name)))
-    return FieldID(rawValue: number, isPresence: number > 1)
+    let number = UInt32(try #require(["x", "y", "o", "fw", "n"].firstIndex(of: name)))
+    return FieldID(rawValue: number, isPresence: name == "o" || name == "fw")
+  }
+
+  /// What a replica has added: its last transaction that did, and the sum.
+  private static func total(_ name: String, _ parts: Any) throws -> FieldCell {
+    let parts = try #require(parts as? [Int])
+    let number = name.utf8.reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    let dot = Dot(replica: replica(name), sequence: UInt64(parts[0]))
+    return FieldCell(
+      field: FieldID(rawValue: number, totalOf: try field("n").rawValue),
+      stamp: Stamp(time: HybridTime(milliseconds: dot.sequence), dot: dot), value: .integer(Int64(parts[1])))
   }
 
   private static func cell(_ name: String, _ parts: Any?) throws -> FieldCell {
@@ -162,6 +198,7 @@ import Testing
     for (name, key) in [("o", "owner"), ("fw", "forward")] {
       if let cell = record[key] { state.fields.append(try Self.cell(name, cell)) }
     }
+    for (name, parts) in (record["totals"] as? Object ?? [:]) { state.fields.append(try total(name, parts)) }
     state.fields.sort { $0.field < $1.field }
     state.deletes = try (record["deletes"] as? [[Any]] ?? []).map { parts in
       Delete(stamp: try stamp(parts[0]), context: try vector(try #require(parts[1] as? Object)))

@@ -19,7 +19,8 @@ struct Samples {
     let base = StateVector(target.entries.map { ($0.replica, random.next() % ($0.sequence + 1)) })
     header = DeltaHeader(
       zone: random.chance(30) ? ZoneID(high: random.next(), low: 7) : .default, base: base, target: target,
-      fingerprint: random.chance(50) ? Fingerprint(first: random.next(), second: random.next()) : nil)
+      fingerprint: random.chance(50) ? Fingerprint(first: random.next(), second: random.next()) : nil,
+      version: seed % 4 == 0 ? 3 : 2)
     self.random = random
   }
 
@@ -60,7 +61,10 @@ struct Samples {
   }
 
   private mutating func records(_ type: String, _ count: Int) -> DeltaBlock.Records {
-    let fields = ["title", "a", "zulu", "b2", "Upper", "under_score", "x7", "y", "y&", "k&"].shuffled(using: &random)
+    let counters =
+      header.version < 3 ? [] : ["n+", "title+"] + replicas.prefix(2).map { FieldKey.key(of: "n", .total($0)) }
+    let fields = (["title", "a", "zulu", "b2", "Upper", "under_score", "x7", "y", "y&", "k&"] + counters)
+      .shuffled(using: &random)
     let names = Set((0..<count).compactMap { _ in name(type) })
     return DeltaBlock.Records(
       type: type, fields: fields,
@@ -100,22 +104,41 @@ struct Samples {
       dot: Dot(replica: entry.replica, sequence: 1 + random.next() % entry.sequence))
   }
 
+  /// A stamp that a register of a kind can have.
+  private mutating func stamp(of kind: FieldKey.Kind) -> Stamp {
+    let stamp = stamp()
+    guard case .total(let replica) = kind else { return stamp }
+    return Stamp(
+      rank: stamp.rank, time: stamp.time,
+      dot: Dot(replica: replica, sequence: 1 + stamp.dot.sequence % header.target[replica]))
+  }
+
+  /// A value that a register of a kind can have under a stamp; nil if there is none.
+  private mutating func value(of kind: FieldKey.Kind, _ stamp: Stamp) -> Value? {
+    switch kind {
+    case .field, .reference: value()
+    case .counter: random.chance(20) ? .null : .integer(Int64(bitPattern: random.next()))
+    case .total(let replica): stamp.dot.replica == replica ? .integer(Int64(random.below(1000)) - 500) : nil
+    }
+  }
+
   private mutating func state(_ keys: [String]) -> RecordState {
-    let fields = keys.count
     var state = RecordState()
     let shared = stamp()
     let isUniform = random.chance(40)
     if isUniform || random.chance(40) { state.existence = isUniform ? shared : stamp() }
-    for field in 0..<fields where random.chance(40) {
-      let stamp = isUniform ? shared : stamp()
-      state.fields.append(FieldCell(field: FieldID(rawValue: UInt32(field)), stamp: stamp, value: value()))
+    for field in keys.indices where random.chance(40) {
+      let kind = FieldKey.kind(of: keys[field])
+      let stamp = isUniform ? shared : stamp(of: kind)
+      guard let value = value(of: kind, stamp) else { continue }
+      state.fields.append(FieldCell(field: FieldID(rawValue: UInt32(field)), stamp: stamp, value: value))
     }
     if random.chance(20) {
       let touches = StateVector([stamp(), stamp()].map { ($0.dot.replica, $0.dot.sequence) })
       state.supersededTouches = touches.beyond(state.touches)
     }
     if random.chance(20) || state.isEmpty { state.deletes = deletes() }
-    if random.chance(30) { state.seed = seed(fields) }
+    if random.chance(30) { state.seed = seed(keys) }
     if random.chance(25) {
       state.life = life(of: state.fields.filter { !FieldKey.isPresence(keys[Int($0.field.rawValue)]) })
     }
@@ -141,15 +164,18 @@ struct Samples {
   }
 
   /// Layers, a basis, or both: a delta may carry either alone.
-  private mutating func seed(_ fields: Int) -> SeedState {
+  private mutating func seed(_ keys: [String]) -> SeedState {
     let versions = random.below(4)
     var layers: [SeedLayer] = []
     for version in 0..<versions {
       let stamp = Stamp(rank: .seed, time: HybridTime(milliseconds: UInt64(1 + version)), dot: self.stamp().dot)
       guard !layers.contains(where: { $0.stamp.dot == stamp.dot }) else { continue }
       var cells: [FieldCell] = []
-      for field in 0..<fields where random.chance(30) {
-        cells.append(FieldCell(field: FieldID(rawValue: UInt32(field)), stamp: stamp, value: value()))
+      for field in keys.indices where random.chance(30) {
+        let kind = FieldKey.kind(of: keys[field])
+        if case .total = kind { continue }
+        guard let value = value(of: kind, stamp) else { continue }
+        cells.append(FieldCell(field: FieldID(rawValue: UInt32(field)), stamp: stamp, value: value))
       }
       let isRetired = random.chance(25)
       layers.append(SeedLayer(stamp: stamp, isRetired: isRetired, fields: isRetired ? [] : cells))

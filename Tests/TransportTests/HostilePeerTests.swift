@@ -205,7 +205,7 @@ import Testing
       var settings = SyncSettings()
       settings.timeout = .milliseconds(300)
       let syncing = Task { [settings] in try await store.sync(over: here, settings) }
-      let sent = Counter()
+      let sent = SendCount()
       let flooding = Task {
         try await there.send(Self.hello())
         try await there.send(Self.vector)

@@ -12,6 +12,8 @@ struct PutCommand: ParsableCommand {
       otherwise); a UUID; JSON; a blob as hexadecimal digits or base64:…; a reference as the target's name.
       field= is the empty text for a text field and null for any other.
       field:=JSON gives the value as JSON, as an import does, so field:=null is null.
+      Of a counter field=value says by how much it changes: by the difference to what it shows. --add and --set say it in \
+      other words: --add score=1 adds, and --set score=0 sets, so that what others add meanwhile counts from there.
 
       Prints "ACK <name> <replica>:<sequence>" when the change is committed and on disk, and "ACK <name> -" if nothing \
       had to change because the values were equal. A UUID in capital letters is that of the record in small letters, as \
@@ -24,17 +26,25 @@ struct PutCommand: ParsableCommand {
 
       Examples:
         tally put scores.tally 'SBGame|~|chess' name=Chess rating=4.5 owner:=null
+        tally put scores.tally 'SBMatch|~|final' --add goals=1
         tally put scores.tally - < games.txt
       """)
 
   @OptionGroup var store: StoreArguments
   @Argument(help: "The record's name, or - to read lines from standard input.") var name: String
   @Argument(help: ArgumentHelp("field=value or field:=JSON", valueName: "field=value")) var assignments: [String] = []
+  @Option(
+    name: .customLong("add"),
+    help: ArgumentHelp("Adds to a counter; less than 0 takes away.", valueName: "counter=number"))
+  var additions: [String] = []
+  @Option(
+    name: .customLong("set"), help: ArgumentHelp("Sets a counter to a number.", valueName: "counter=number"))
+  var settings: [String] = []
   @Flag(help: "Do not wait for the disk before each ACK. A power failure may then lose the last ones.") var relaxed =
     false
 
   func validate() throws {
-    if name == "-", !assignments.isEmpty {
+    if name == "-", !(assignments + additions + settings).isEmpty {
       throw ValidationError("values come from standard input, not from the command line")
     }
     if let bad = assignments.first(where: { !$0.unicodeScalars.contains("=") }) {
@@ -49,7 +59,9 @@ struct PutCommand: ParsableCommand {
       if name == "-" {
         try PutLines(store: store, schema: schema, output: output).run()
       } else {
-        try output.put(try RecordInput(words: [name] + assignments, schema: schema), schema, in: store)
+        var record = try RecordInput(words: [name] + assignments, schema: schema)
+        try record.count(additions, settings, schema)
+        try output.put(record, schema, in: store)
       }
     }
   }

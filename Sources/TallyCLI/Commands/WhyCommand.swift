@@ -10,6 +10,7 @@ struct WhyCommand: ParsableCommand {
     abstract: "Prints who wrote a record's fields and when, and what lost.",
     discussion: """
       Times are those of the writers' clocks, in ISO 8601; who is the replica and the number of its transaction.
+      Of a counter it says what it was set to, less what had been added by then, and what each device has added.
       It begins with whether the app sees the record, and if not, why.
       Of default data it says which version shows, which are here, whether the newest retires the record, and whether it \
       belongs to the user; of a copy that gave way to default data, to which record.
@@ -91,7 +92,8 @@ struct Explanation {
     let fields = history.fields.map { field in
       JSON.object([
         "field": .string(column(field.field)), "value": type(field.field).json(field.value),
-        "written": StampOutput.json(field.stamp), "hiddenBecause": .string(field.hiddenReason),
+        "isAddition": .bool(field.isAddition), "written": StampOutput.json(field.stamp),
+        "hiddenBecause": .string(field.hiddenReason),
       ])
     }
     let deletes = history.deletes.map { delete in
@@ -117,7 +119,8 @@ struct Explanation {
     lines += history.seedLines
     if let existence = history.existence { lines.append("  inserted \(text(existence))") }
     for field in history.fields {
-      lines.append("  " + assignment(column(field.field), field.value, type(field.field)))
+      let said = assignment(column(field.field), field.value, type(field.field))
+      lines.append(field.isAddition ? "  added to \(said)" : "  \(said)")
       lines.append("    written \(text(field.stamp))")
       if let reason = field.hiddenReason { lines.append("    not shown: \(reason)") }
       for lost in history.conflicts where lost.field == field.field {

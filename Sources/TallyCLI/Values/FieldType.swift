@@ -10,7 +10,7 @@ enum FieldType {
 
   var label: String {
     switch self {
-    case .field(.integer): "an integer"
+    case .field(.integer), .field(.counter): "an integer"
     case .field(let kind): "a \(kind.rawValue)"
     case .reference(let type): "the name of a \(type)"
     }
@@ -44,7 +44,7 @@ extension FieldType {
     switch self {
     case .reference: return .text(try recordName(text).text)
     case .field(.text): return .text(text)
-    case .field(.integer): return Int64(text).map(Value.integer)
+    case .field(.integer), .field(.counter): return Int64(text).map(Value.integer)
     case .field(.real): return Self.real(text)
     case .field(.bool): return Self.flags[text].map { .integer($0) }
     case .field(.date): return ISODate.stored(text).map(Value.text)
@@ -62,7 +62,8 @@ extension FieldType {
       if let value = try Self.json(text) { return value }
     case (.field(.json), _): return .text(json.text)
     case (.field(.text), .string(let text)): return .text(text)
-    case (.field(.integer), .number(let text)), (.field(.real), .number(let text)):
+    case (.field(.integer), .number(let text)), (.field(.counter), .number(let text)),
+      (.field(.real), .number(let text)):
       if let value = try parse(text) { return value }
     case (.field(.bool), .bool(let flag)): return .integer(flag ? 1 : 0)
     case (.field(.bool), .number(let text)):

@@ -8,6 +8,9 @@ struct RecordInput {
   var name: AnyRecordName
   var fields: [String: Value] = [:]
   var links: [(relationship: String, target: AnyRecordName)] = []
+  /// What is added to counters, and what they are set to.
+  var additions: [(counter: String, number: Int64)] = []
+  var settings: [(counter: String, number: Int64)] = []
 
   /// A name and assignments: `field=text` or `field:=JSON`.
   init(words: [String], schema: Schema) throws {
@@ -61,6 +64,24 @@ struct RecordInput {
     }
   }
 
+  /// Adds to counters and sets them: `counter=number`.
+  mutating func count(_ additions: [String], _ settings: [String], _ schema: Schema) throws {
+    let entity = try schema.entity(of: name)
+    func read(_ word: String) throws -> (String, Int64) {
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      guard parts.count == 2, let number = Int64(parts[1]) else {
+        throw Failure(.badData, "\(shown(word)) is not a counter and an integer; write counter=number")
+      }
+      guard case .field(.counter) = try entity.fieldType(parts[0]) else {
+        throw StoreError(.typeMismatch, "\(entity.type).\(parts[0]) is no counter; write field=value")
+      }
+      guard fields[parts[0]] == nil else { throw Failure(.badData, "the field \(parts[0]) is given twice") }
+      return (parts[0], number)
+    }
+    self.additions = try additions.map(read)
+    self.settings = try settings.map(read)
+  }
+
   private static func object(_ json: JSON?, _ key: String) throws -> [String: JSON] {
     switch json {
     case .object(let members)?: return members
@@ -87,8 +108,11 @@ struct RecordInput {
 
   /// Puts the record and its links.
   func put(_ db: Database, _ schema: Schema) throws {
-    try schema.put(db, name, fields)
+    // Who only counts means a record that is there.
+    if additions.isEmpty && settings.isEmpty || !fields.isEmpty { try schema.put(db, name, fields) }
     try putLinks(db, schema)
+    for (counter, number) in settings { try schema.set(db, name, counter, to: number) }
+    for (counter, number) in additions { try schema.add(db, name, counter, number) }
   }
 
   /// Adds the links of a record that is there.

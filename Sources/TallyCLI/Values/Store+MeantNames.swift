@@ -33,6 +33,7 @@ extension RecordInput {
         return (field, .text(try store.meant(recordName(text)).text))
       })
     result.links = try links.map { ($0.relationship, try store.meant($0.target)) }
+    (result.additions, result.settings) = (additions, settings)
     return result
   }
 }

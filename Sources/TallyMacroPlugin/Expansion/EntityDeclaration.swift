@@ -16,6 +16,7 @@
       /// Whether the type is written as an optional.
       var isOptional: Bool
       var wireName: String?
+      var isCounter: Bool
       /// `onDelete` and `isIndexed`, as they are written.
       var referenceArguments: [String]
 
@@ -25,7 +26,8 @@
       /// The arguments that follow the column's name when it is created.
       var columnArguments: [String] {
         let values = defaultValue.map { ["default: \($0)", "isConstant: \(isConstant)"] } ?? []
-        return values + (wireName.map { ["wireName: \"\($0)\""] } ?? []) + referenceArguments
+        let names = wireName.map { ["wireName: \"\($0)\""] } ?? []
+        return values + names + (isCounter ? ["isCounter: true"] : []) + referenceArguments
       }
     }
 

@@ -14,6 +14,11 @@
 
     private subscript(label: String) -> LabeledExprSyntax? { arguments.first { $0.label?.text == label } }
 
+    /// Whether the field is a counter.
+    var isCounter: Bool {
+      arguments.contains { $0.label == nil && $0.expression.trimmedDescription.hasSuffix(".counter") }
+    }
+
     var renamedFrom: String? { self["renamedFrom"]?.expression.plainString }
 
     /// `onDelete` and `isIndexed`, as they are written.
@@ -21,11 +26,26 @@
       ["onDelete", "isIndexed"].compactMap { self[$0]?.with(\.trailingComma, nil).trimmedDescription }
     }
 
+    /// Why a property cannot be a counter; nil if it can, as far as its text tells.
+    private static func refusal(counter name: String, _ type: TypeSyntax, _ value: ExprSyntax?) -> String? {
+      if type.isOptional || type.wrapped.isPlain && !type.isInteger {
+        return "'\(name)' cannot be a counter: a counter is an integer, such as Int, and always has a number"
+      }
+      guard value?.isConstant != true else { return nil }
+      return "'\(name)' cannot be a counter: the number that it begins with must be a literal, the same for all records"
+    }
+
     /// Returns a diagnostic for each argument that does not fit a property of this type. A type whose name says
     /// nothing is left to the compiler.
-    func check(_ name: String, _ type: TypeSyntax, _ variable: VariableDeclSyntax) -> [Diagnostic] {
+    func check(
+      _ name: String, _ type: TypeSyntax, _ value: ExprSyntax?, _ variable: VariableDeclSyntax
+    ) -> [Diagnostic] {
       guard let attribute else { return [] }
       var diagnostics: [Diagnostic] = []
+      if isCounter, let reason = Self.refusal(counter: name, type, value) {
+        let fix = attribute.removal(from: variable, "'@Field'")
+        diagnostics.append(Diagnostic(attribute, "counter", reason, [fix]))
+      }
       if let old = self["renamedFrom"] {
         let reason: String? =
           if type.wrapped.recordTarget != nil {

@@ -105,12 +105,13 @@
         return nil
       }
       checkType(type)
-      diagnostics += field.check(name, type, variable)
+      diagnostics += field.check(name, type, value, variable)
       guard diagnostics.count == count else { return nil }
       return EntityDeclaration.Property(
         name: name, column: column, type: type.naming(entity).trimmedDescription,
         defaultValue: value?.naming(entity).trimmedDescription, isConstant: value?.isConstant ?? false,
-        isOptional: type.isOptional, wireName: field.renamedFrom, referenceArguments: field.referenceArguments)
+        isOptional: type.isOptional, wireName: field.renamedFrom, isCounter: field.isCounter,
+        referenceArguments: field.referenceArguments)
     }
 
     private mutating func checkName() {

@@ -53,6 +53,11 @@
       return plain.contains(trimmedDescription) || `is`(ArrayTypeSyntax.self) || `is`(DictionaryTypeSyntax.self)
     }
 
+    /// Whether it is one of the integers that everybody knows and that SQLite holds.
+    var isInteger: Bool {
+      ["Int", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32"].contains(trimmedDescription)
+    }
+
     /// The least value of the type, or a placeholder.
     var emptyValue: String {
       if `is`(ArrayTypeSyntax.self) { return "[]" }

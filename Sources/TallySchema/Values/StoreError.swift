@@ -51,7 +51,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// A value has the wrong type for its field, such as a text that is no date in a column of dates.
     case typeMismatch
     /// A text or blob is over the limit of `WireLimits.valueBytes`, or all values of a record together over
-    /// `recordBytes`.
+    /// `recordBytes`; or what is added to a counter, or set, does not fit into 64 bits.
     case valueTooLarge
     /// A reference, or an end of a relationship, names a record that is not there.
     case danglingReference

@@ -33,9 +33,16 @@ extension Capture {
     var stamp: Stamp?
     let isBuffered = transaction.isBuffered
     var cells: [FieldCell] = []
+    var added: FieldCell?
     for change in changes {
       let column = kind.columns[change.place]
       guard column.admits(change.new) else { return false }
+      if column.isCounter {
+        guard let cell = try CounterWrites(transaction).count(change, column, kind, &edit) else { return false }
+        if isBuffered { cells.append(cell) }
+        (stamp, added) = (cell.stamp, cell)
+        continue
+      }
       let old = edit.state.stamp(of: column.field, isDefault: column.isDefault(change.old))
       let new = try transaction.stamp(over: old?.time)
       // Over a time that nothing exceeds, the greater replica wins, and that may be the other one.
@@ -49,7 +56,15 @@ extension Capture {
     try transaction.writer.putEdited(edit.state, kind, row.id, row.clock)
     try transaction.edited(
       row.key, kind, CollectionOfOne(stamp.dot), edit, cells, owners: row.owners, moved: moved, isNoted: true)
-    transaction.session.edits?.note(row.key, kind, stamp, changes, edit.state)
+    if let added {
+      if changes.count == 1 {
+        transaction.session.edits?.note(row.key, kind, added: added, edit.state)
+      } else {
+        transaction.session.edits?.forget(row.key, kind)
+      }
+    } else {
+      transaction.session.edits?.note(row.key, kind, stamp, changes, edit.state)
+    }
     edit.leave(to: transaction.reader.spare)
     return true
   }

@@ -75,7 +75,7 @@ extension Column {
   /// where that costs much.
   fileprivate func accepts(_ query: SQLStatement, _ position: Int, _ type: Int32) -> Bool {
     switch (kind, type) {
-    case (.integer, SQLITE_INTEGER), (.real, SQLITE_FLOAT), (.blob, SQLITE_BLOB): true
+    case (.integer, SQLITE_INTEGER), (.counter, SQLITE_INTEGER), (.real, SQLITE_FLOAT), (.blob, SQLITE_BLOB): true
     case (.text, SQLITE_TEXT):
       query.withBytes(ofText: position) { $0.isASCII || String(validating: $0, as: UTF8.self) != nil }
     case (.date, SQLITE_TEXT): query.withBytes(ofText: position, FieldSyntax.isDate)

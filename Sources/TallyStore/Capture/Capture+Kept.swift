@@ -15,6 +15,10 @@ extension Capture {
     var cells = cells
     for (index, column) in kind.columns.enumerated() where !except.contains(index) && column.reference == nil {
       guard values[index] != column.defaultValue else { continue }
+      if column.isCounter, case .integer(let number) = values[index] {
+        if let cell = try CounterWrites(transaction).setting(number, column, old) { cells.append(cell) }
+        continue
+      }
       let stamp = try transaction.stamp(over: old.overwrittenTime(column.field))
       cells.append(FieldCell(field: column.field, stamp: stamp, value: values[index]))
     }

@@ -227,7 +227,7 @@ struct Capture {
       let returned = environment.planted.contains(.returnedRowIsNew) ? [] : returned
     #endif
     let areLost = isLost || returned.contains(address)
-    let cells = try newLife(kind, values, hidden?.state ?? RecordState(), stamp, areLost: areLost)
+    let cells = try newLife(name, kind, values, hidden?.state ?? RecordState(), stamp, areLost: areLost)
     var written = RecordState(inserted: stamp, fields: cells)
     written.life = hidden?.state.life?.beginning(saying: stamp.dot)
     let state = hidden?.state.merging(written) ?? written
@@ -253,6 +253,17 @@ struct Capture {
     var cells: [FieldCell] = []
     for (index, column) in kind.columns.enumerated() where !refused.contains(index) {
       let (value, old) = (after.values[index], hidden.state[column.field])
+      if column.isCounter {
+        // An insert sets, also where it is none.
+        guard value != column.defaultValue, case .integer(let number) = value,
+          number != column.number(in: hidden.state, kind)
+        else { continue }
+        guard let cell = try CounterWrites(transaction).setting(number, column, hidden.state) else {
+          throw StoreError.overflow(name, column)
+        }
+        cells.append(cell)
+        continue
+      }
       guard value != column.defaultValue, old?.value != value else { continue }
       let stamp = try transaction.stamp(over: hidden.state.overwrittenTime(column.field))
       cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
@@ -270,45 +281,6 @@ struct Capture {
     try transaction.view.markWaiting(for: name)
   }
 
-  /// The cells of an insert: every value that differs from its default, and the default over every register of an
-  /// earlier life and over what a seed says. If `areLost`, the earlier life had registers that are not known here.
-  private func newLife(
-    _ kind: RecordKind, _ values: [Value], _ earlier: RecordState, _ stamp: Stamp, areLost: Bool
-  ) throws -> [FieldCell] {
-    var cells: [FieldCell] = []
-    cells.reserveCapacity(values.count)
-    #if PlantedFaults
-      let earlier = environment.planted.contains(.newLifeKeepsOld) ? RecordState() : earlier
-    #endif
-    guard !earlier.isEmpty || areLost else {
-      for (column, value) in zip(kind.columns, values) where value != column.defaultValue {
-        cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
-      }
-      return cells
-    }
-    // Registers that went with a table that was dropped may still be on other devices.
-    let areLost = areLost || earlier.existence == nil && earlier.fields.isEmpty && earlier.seed == nil
-    for (column, value) in zip(kind.columns, values) {
-      let old = earlier[column.field]
-      let isSeeded = earlier.seed?.layers.contains { $0[column.field] != nil } ?? false
-      // Which fields a purged record had is not known.
-      var isPurged = earlier.life != nil && !column.field.isPresence
-      #if PlantedFaults
-        if environment.planted.contains(.insertBare) { isPurged = false }
-      #endif
-      guard value != column.defaultValue || isSeeded || areLost || isPurged || (old != nil && old?.value != value)
-      else { continue }
-      let overwritten = earlier.overwrittenTime(column.field)
-      let stamp = overwritten == nil ? stamp : try transaction.stamp(over: overwritten)
-      cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
-    }
-    for cell in earlier.fields where !kind.columns.contains(where: { $0.field == cell.field }) && !cell.value.isNull {
-      let stamp = try transaction.stamp(over: earlier.overwrittenTime(cell.field))
-      cells.append(FieldCell(field: cell.field, stamp: stamp, value: .null))
-    }
-    return cells.sorted { $0.field < $1.field }
-  }
-
   private func captureUpdate(
     _ name: AnyRecordName, _ kind: RecordKind, _ clock: InlineClock, _ before: [Value], _ after: WrittenRow,
     _ refused: Set<Int>, _ earlier: Set<FieldID>, isUnnoted: Bool
@@ -320,10 +292,27 @@ struct Capture {
     if isUnnoted { sum = StateSum(catalog.fingerprint(name, kind, from: nil, to: old)) }
     var cells: [FieldCell] = []
     var edited: Set<Int> = []
+    var refused = refused
     for (index, column) in kind.columns.enumerated() where !refused.contains(index) {
       let (value, wasRefused) = (after.values[index], earlier.contains(column.field))
       let isNew = isUnnoted && !reader.aside.contested.shows(value, column, kind, after.key)
       guard wasRefused || isNew || before[index] != value else { continue }
+      if column.isCounter, !isUnnoted || !old.totals(of: column.field).isEmpty {
+        let shown = wasRefused || isUnnoted ? nil : before[index]
+        guard case .integer(let number) = value else { continue }
+        switch try CounterWrites(transaction).counted(column, kind, from: shown, to: number, old) {
+        case .nothing: continue
+        case .cell(let cell): cells.append(cell)
+        case .overflow:
+          guard origin != .app else { throw StoreError.overflow(name, column) }
+          try refusals.refuse(
+            RowAddress(kind: kind.number, key: name.text), refused, and: index, StoreError.overflow(name, column), kind)
+          refused.insert(index)
+          continue
+        }
+        edited.insert(index)
+        continue
+      }
       // Putting a refused value back to what the register holds writes nothing.
       let register = wasRefused ? old.cell(column.field, followsNewest: kind.followsNewest) : nil
       if wasRefused, (register?.value ?? column.defaultValue) == value { continue }
@@ -333,6 +322,7 @@ struct Capture {
     }
     guard !cells.isEmpty || after.clock != clock || !refused.isEmpty || !earlier.isEmpty else { return }
     cells = try sayingWhatShows(cells, name, kind, old, after.values, except: refused.union(edited))
+    if !kind.counters.isEmpty { cells.sort { $0.field < $1.field } }
     var written = old.written(cells)
     if let first = cells.first { written.seed = old.basis(for: first.stamp, kind) }
     #if PlantedFaults
@@ -340,7 +330,8 @@ struct Capture {
     #endif
     let state = old.merging(written)
     // Over a time that nothing exceeds, the greater replica wins, and that may be the other one.
-    if cells.contains(where: { state[$0.field] != $0 }) { transaction.view.mark(name) }
+    let isOther = cells.contains { state[$0.field] != $0 }
+    if isOther || kind.counters.differ(state, kind, from: after.values, edited) { transaction.view.mark(name) }
     let difference = catalog.fingerprint(name, kind, from: old, to: state)
     let previous = StoredRecord(state: old, place: .row(id: after.id, clock: clock), values: before, sum: sum)
     try writer.put(

@@ -79,6 +79,14 @@ final class Refusals {
     try note(address, fields)
   }
 
+  /// Remembers that one more column of a row is refused.
+  func refuse(
+    _ address: RowAddress, _ refused: Set<Int>, and column: Int, _ fault: StoreError, _ kind: RecordKind
+  ) throws {
+    warn(fault)
+    try note(address, Set(refused.union([column]).map { kind.columns[$0].field }))
+  }
+
   /// Remembers that a row as a whole is refused.
   func refuse(_ address: RowAddress, _ fault: StoreError) throws {
     guard refused[address] == nil else { return }

@@ -188,7 +188,7 @@ extension Catalog {
       else {
         return false
       }
-      return (entity.fields.map(\.wireName) + entity.references.map(\.key)).allSatisfy { fields[$0] != nil }
+      return (entity.fields.map(\.key) + entity.references.map(\.key)).allSatisfy { fields[$0] != nil }
         && entity.relationships.allSatisfy { linkOfName[LinkKind.wireName(entity.type, $0.name, $0.to)] != nil }
     }
   }

@@ -10,13 +10,7 @@
       guard let stored = try? reader.record(name, kind), (try? reader.catalog.check(stored, name, kind)) != nil
       else { return }
       var new = RecordState()
-      try log.withValues(of: edit) { bytes in
-        var values = ByteReader(bytes)
-        for (number, place) in kind.wireOrder.enumerated() where edit.fields >> UInt64(number) & 1 != 0 {
-          new.fields.append(FieldCell(field: kind.columns[place].field, stamp: edit.stamp, value: try values.value()))
-        }
-      }
-      new.fields.sort { $0.field < $1.field }
+      new.fields = try log.cells(of: edit, kind)
       let expected = stored.state.delta(since: base) ?? RecordState()
       precondition(new == expected, "an edit of \(name) in memory is \(new), not \(expected)")
     }

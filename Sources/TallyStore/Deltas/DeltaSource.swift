@@ -165,6 +165,11 @@ struct DeltaSource {
     #if PlantedFaults
       try compare(edit, of: edits, with: high, low, kind)
     #endif
+    guard edit.total == nil else {
+      let name = try RecordKey.uuid(high: high, low: low).name(type: kind.type)
+      try builder.add(name, kind, new: RecordState(fields: edits.cells(of: edit, kind)), body)
+      return true
+    }
     return try builder.pack(edit, of: edits, (high, low), kind, body)
   }
 

@@ -36,6 +36,11 @@ final class RecentEdits: Sendable {
     log.withLock { $0.note(key, kind, stamp, changes, state) }
   }
 
+  /// Notes the total that an addition has written, of a record whose state is `state` now.
+  func note(_ key: RecordKey, _ kind: RecordKind, added cell: FieldCell, _ state: StampedState) {
+    log.withLock { $0.note(key, kind, added: cell, state) }
+  }
+
   /// The edits as they are now, for who reads a snapshot that holds `content`; nil if it is not known of that.
   func edits(of content: EditLog.Content, _ catalogVersion: Int) -> EditLog? {
     log.withLock { $0.isOf(content, catalogVersion) ? $0.indexed() : nil }
@@ -65,6 +70,8 @@ struct EditLog: Sendable {
     var stamp: Int32 = 0
     /// Bit *i* for the field that is *i*th on the wire.
     var fields: UInt64 = 0
+    /// The counter's total that it has got instead, alone.
+    var total: FieldID?
     /// Where their values are.
     var values: Range<Int32> = 0..<0
     /// Where the transactions of the rest are in `dots`.
@@ -191,6 +198,23 @@ struct EditLog: Sendable {
     append(entry)
   }
 
+  mutating func note(_ key: RecordKey, _ kind: RecordKind, added cell: FieldCell, _ state: StampedState) {
+    guard !isIncomplete, case .uuid(let high, let low) = key else { return }
+    var entry = Entry(key: Key(kind: kind.number, high: high, low: low))
+    let first = dots.count
+    guard state.noteOthers(than: cell.stamp, 1, in: &dots, atMost: Self.mostDots) else {
+      dots.removeSubrange(first...)
+      return append(entry)
+    }
+    entry.rest = rest(from: first)
+    let start = Int32(values.bytes.count)
+    values.value(cell.value)
+    (entry.total, entry.values) = (cell.field, start..<Int32(values.bytes.count))
+    if stamps.last != cell.stamp { stamps.append(cell.stamp) }
+    entry.stamp = Int32(stamps.count - 1)
+    append(entry)
+  }
+
   private static func isSmall(_ changes: [RowChange]) -> Bool {
     var count = 0
     for change in changes { count += change.new.byteCount }
@@ -233,7 +257,7 @@ struct EditLog: Sendable {
   mutating func indexed() -> EditLog {
     for place in indexCount..<committed {
       let entry = entries[place]
-      places[entry.key] = entry.fields == 0 ? nil : Int32(place)
+      places[entry.key] = entry.fields == 0 && entry.total == nil ? nil : Int32(place)
     }
     indexCount = committed
     return self
@@ -244,6 +268,8 @@ struct EditLog: Sendable {
     let stamp: Stamp
     /// Bit *i* for the field that is *i*th on the wire.
     let fields: UInt64
+    /// The counter's total that it is instead.
+    let total: FieldID?
     fileprivate let values: Range<Int32>
   }
 
@@ -253,7 +279,21 @@ struct EditLog: Sendable {
     let entry = entries[Int(place)]
     let stamp = stamps[Int(entry.stamp)]
     guard !base.covers(stamp.dot), dots[entry.rest.asInts].allSatisfy(base.covers) else { return nil }
-    return Edit(stamp: stamp, fields: entry.fields, values: entry.values)
+    return Edit(stamp: stamp, fields: entry.fields, total: entry.total, values: entry.values)
+  }
+
+  /// The registers of an edit.
+  func cells(of edit: Edit, _ kind: RecordKind) throws -> [FieldCell] {
+    var fields = edit.total.map { [$0] } ?? []
+    for (number, place) in kind.wireOrder.enumerated() where edit.fields >> UInt64(number) & 1 != 0 {
+      fields.append(kind.columns[place].field)
+    }
+    return try values.bytes.withUnsafeBytes { bytes in
+      var values = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[edit.values.asInts]))
+      var cells: [FieldCell] = []
+      for field in fields { cells.append(FieldCell(field: field, stamp: edit.stamp, value: try values.value())) }
+      return cells.sorted { $0.field < $1.field }
+    }
   }
 
   /// Calls `body` with the bytes of an edit's values, one after the other.

@@ -36,6 +36,20 @@ extension Join {
     var (keepsOwn, moved) = (false, [AnyRecordName]())
     for (index, cell) in received.enumerated() {
       let (column, value) = (kind.columns[places[index]], row.values[index])
+      if column.isCounter {
+        // Several registers of one counter make one number.
+        guard places.count(where: { $0 == places[index] }) == 1 else { return false }
+        if cell.field.isTotal {
+          let hash = transaction.catalog.hash(of: cell.field)
+          guard isNew(cell.stamp.dot), let number = edit.count(received: cell, hash: hash, column, value) else {
+            return false
+          }
+          shown.append((places[index], number))
+          if !dots.contains(cell.stamp.dot) { dots.append(cell.stamp.dot) }
+          continue
+        }
+        guard !state.hasTotals(of: cell.field) else { return false }
+      }
       let old = state.stamp(of: cell.field, isDefault: column.isDefault(value))
       guard old != cell.stamp, isNew(cell.stamp.dot) else { return false }
       let mine = old.map { FieldCell(field: cell.field, stamp: $0, value: value) }
@@ -65,11 +79,12 @@ extension Join {
     return true
   }
 
-  /// The columns of the fields, if each has one that takes the value.
+  /// The columns of the fields, if each has one that takes the value. A total's is that of its counter.
   private func places(of cells: [FieldCell], _ kind: RecordKind) -> [Int]? {
     var places: [Int] = []
     for cell in cells {
-      guard cell.stamp.rank >= .user, let place = kind.index(of: cell.field), kind.columns[place].accepts(cell.value)
+      guard cell.stamp.rank >= .user, let place = kind.index(of: cell.field.counter ?? cell.field),
+        kind.columns[place].accepts(cell.value)
       else { return nil }
       places.append(place)
     }

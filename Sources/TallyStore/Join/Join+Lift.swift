@@ -138,7 +138,7 @@ extension Join {
         other.stamp < cell.stamp
         ? LostWrite(loser: other, winner: cell, wasLocal: !wereLocal)
         : LostWrite(loser: cell, winner: other, wasLocal: wereLocal)
-      try note(lost, name)
+      try note(transaction.catalog.kind(of: name.type)?.counters.counted(lost, in: state) ?? lost, name)
     }
   }
 

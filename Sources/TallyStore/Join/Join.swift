@@ -342,7 +342,7 @@ struct Join {
     let isLifted = try lift(into: &state, name, kind, received, over: stored)
     guard state != stored.state || isRepair else { return }
     copies.look { stored.state.contradicts($0, by: received) }
-    for write in lost { try journal.note(write, name) }
+    for write in lost { try journal.note(kind.counters.counted(write, in: state), name) }
     guard state != stored.state else { return }
     if kind.entity?.deleteWins == true { try noteBeaten(name, state, over: stored.state) }
     changes += 1
@@ -361,7 +361,7 @@ struct Join {
     let (seen, wasBeaten) = (state.personalContext, isBeaten(stored))
     for cell in state.fields where cell.stamp.rank >= .user && !seen.covers(cell.stamp.dot) {
       let isOurs = stored.fields.contains { $0.stamp == cell.stamp && $0.field == cell.field }
-      if isOurs, wasBeaten { continue }
+      if cell.field.isTotal || isOurs && wasBeaten { continue }
       let deletes = state.deletes.filter { $0.stamp.rank >= .user && stored.deletes.contains($0) != isOurs }
       guard let delete = deletes.map(\.stamp).max() else { continue }
       try journal.note(cell, beatenBy: delete, name)
@@ -414,7 +414,7 @@ struct Join {
       try writer.put(name, kind, state, previous: stored, shown: nil, difference: difference)
       return
     }
-    var shown = stored.values
+    var shown = kind.counters.shown(state, kind, over: stored)
     // Whether content goes with its life is known when everything has come.
     let isNewLife = state.life?.stamp != stored.state.life?.stamp
     if isNewLife {
@@ -424,7 +424,7 @@ struct Join {
     for (index, column) in kind.columns.enumerated() where !isNewLife || column.reference != nil {
       let old = stored.state.cell(column.field, followsNewest: kind.followsNewest)
       let new = state.cell(column.field, followsNewest: kind.followsNewest)
-      guard old?.value != new?.value else { continue }
+      guard old?.value != new?.value, !column.isCounter else { continue }
       if column.reference != nil { transaction.view.mark(name) }
       shown[index] = if let new, column.accepts(new.value) { new.value } else { column.defaultValue }
     }

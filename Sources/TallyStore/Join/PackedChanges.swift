@@ -13,7 +13,7 @@ final class PackedChanges {
 
   init(_ packed: PackedRecords, _ kind: RecordKind, _ fields: [FieldID]) {
     (self.packed, self.kind, self.fields) = (packed, kind, fields)
-    places = fields.map(kind.index)
+    places = fields.map { kind.index(of: $0.counter ?? $0) }
     buffer = NameBuffer(count: 1)
   }
 

@@ -38,8 +38,10 @@ final class PackedJoin {
   private let transaction: WriteTransaction
   private let kind: RecordKind
   private let packed: PackedRecords
-  /// For each field of the packed records the place of its column.
+  /// For each field of the packed records the place of its column; -1 if it has none.
   private let places: [Int]
+  /// The fields that have no column.
+  private let unplaced: UInt64
   /// For each column its field in the packed records, or nil.
   private let fields: [Int?]
   /// The columns whose default is not null.
@@ -62,11 +64,14 @@ final class PackedJoin {
   ) throws {
     guard transaction.plain.takes(kind) else { return nil }
     var places: [Int] = []
-    for field in packed.fields {
-      guard let place = kind.columns.firstIndex(where: { $0.key == field }) else { return nil }
-      places.append(place)
+    var unplaced: UInt64 = 0
+    for (number, field) in packed.fields.enumerated() {
+      let place = kind.columns.firstIndex { $0.key == field }
+      if place == nil { unplaced |= 1 << UInt64(number) }
+      places.append(place ?? -1)
     }
     (self.transaction, self.kind, self.packed, self.places) = (transaction, kind, packed, places)
+    self.unplaced = unplaced
     self.enforcesKeys = enforcesKeys
     defaults = kind.columns.indices.filter { !kind.columns[$0].defaultValue.isNull }
     clocks = try packed.stamps.map { $0.rank == .user ? try transaction.writer.clock(of: $0) : nil }
@@ -83,7 +88,8 @@ final class PackedJoin {
   /// Joins a record, if that is simple. `isNew` says whether the change log has nothing of its transaction.
   func join(_ item: PackedRecords.Item, isNew: Bool) throws -> Outcome {
     let key = RecordKey.uuid(high: item.high, low: item.low)
-    guard item.content == .insert, let clock = clocks[item.stamp], transaction.plain.takes(kind),
+    guard item.content == .insert, item.mask & unplaced == 0, let clock = clocks[item.stamp],
+      transaction.plain.takes(kind),
       try transaction.plain.isPlain(key, kind)
     else { return .notHandled }
     let stamp = packed.stamps[item.stamp]
@@ -183,7 +189,7 @@ final class PackedJoin {
       let column = kind.columns[cell.place]
       let isAccepted =
         switch (column.kind, cell.value) {
-        case (.integer, .integer), (.real, .real), (.blob, .blob), (.text, .text): true
+        case (.integer, .integer), (.counter, .integer), (.real, .real), (.blob, .blob), (.text, .text): true
         case (.date, .text(let text)): FieldSyntax.isDate(text)
         case (nil, .text(let text)): RecordKey.uuid(in: text, after: column.targetPrefix) != nil
         default: column.accepts(Value(cell.value))

@@ -33,7 +33,7 @@ extension DeletedRecord {
       guard let causes = try hiding.causes(of: name) else { return }
       found.append(
         DeletedRecord(
-          name: name, delete: delete, values: kind.values(of: stored.state),
+          name: name, delete: delete, values: values(of: stored.state, kind),
           restorableUntil: days.end(of: window, for: causes, today: today)))
       // Of very many the oldest go now and then.
       if found.count > 2 * max(limit, 50) { found = Self.newest(found, limit) }
@@ -41,18 +41,17 @@ extension DeletedRecord {
     return Self.newest(found, limit)
   }
 
+  /// The values of a state, by columns.
+  private static func values(of state: RecordState, _ kind: RecordKind) -> [String: Value] {
+    var values = kind.columns.map { column in
+      state.cell(column.field, followsNewest: kind.followsNewest)?.value ?? column.defaultValue
+    }
+    kind.counters.count(state, kind, into: &values)
+    return Dictionary(uniqueKeysWithValues: zip(kind.columns.map(\.name), values))
+  }
+
   private static func newest(_ records: [DeletedRecord], _ limit: Int) -> [DeletedRecord] {
     Array(records.sorted { ($1.delete.time, $0.name) < ($0.delete.time, $1.name) }.prefix(max(0, limit)))
-  }
-}
-
-extension RecordKind {
-  /// The values of a state, by columns.
-  fileprivate func values(of state: RecordState) -> [String: Value] {
-    Dictionary(
-      uniqueKeysWithValues: columns.map { column in
-        (column.name, state.cell(column.field, followsNewest: followsNewest)?.value ?? column.defaultValue)
-      })
   }
 }
 

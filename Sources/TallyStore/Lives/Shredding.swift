@@ -1,5 +1,9 @@
 import TallyCRDT
 
+#if PlantedFaults
+  import TallyFaults
+#endif
+
 /// Decides which records may be emptied: by a new life with nothing in it (Contract.md, section 11).
 struct Shredding {
   /// The deletes and edits that have been with others for long enough, for records that this store deleted, and for
@@ -59,6 +63,9 @@ extension WriteTransaction {
     var state = stored.state
     let life = try newLife(of: state, now: now)
     state.begin(life)
+    #if PlantedFaults
+      if environment.planted.contains(.totalsDropped) { state.dropTotals() }
+    #endif
     let difference = catalog.fingerprint(name, kind, from: stored.state, to: state)
     if stored.place.isVisible {
       // SQLite does not let go of its row, which keeps what it refers to and nothing else.

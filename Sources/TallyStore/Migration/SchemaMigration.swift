@@ -115,7 +115,7 @@ package struct SchemaMigration {
   private func number(_ schema: Schema) throws {
     for entity in schema.entities {
       let kind = try numbers.kind(source: entity.type)
-      for field in entity.fields { _ = try numbers.field(field.wireName, kind: kind) }
+      for field in entity.fields { _ = try numbers.field(field.key, kind: kind) }
       for reference in entity.references { _ = try numbers.field(reference.key, kind: kind) }
       for relationship in entity.relationships {
         _ = try numbers.kind(source: entity.type, relationship: relationship.name, target: relationship.to)

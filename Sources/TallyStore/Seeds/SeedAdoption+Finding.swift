@@ -169,6 +169,7 @@ extension WriteTransaction {
     for (index, column) in kind.columns.enumerated() {
       if let cell = state.cell(column.field, followsNewest: kind.followsNewest) { shown[index] = cell.value }
     }
+    kind.counters.count(state, kind, into: &shown)
     try writer.put(duplicate.seed, kind, state, previous: seed, shown: shown)
     try changed(duplicate.seed, kind, from: seed.state, to: state, dots: CollectionOfOne(stamp.dot))
     view.mark(duplicate.seed)

@@ -30,13 +30,8 @@ package struct Catalog: Sendable {
   package var fields: [FieldID: Field] = [:]
   package init() {}
 
-  /// By number the fields that a join must tell from ordinary ones.
-  private var marked: [FieldID?] = []
-  /// For each kind its counters, by wire name: the numbers of their offsets.
-  private var counters: [KindNumber: [String: UInt32]] = [:]
-  /// The version of the wire format that a delta of the store is in: the third as soon as the store knows of a counter,
-  /// so that it is decided before anything is read.
-  package var wireVersion: UInt8 { counters.isEmpty ? 2 : 3 }
+  /// What the fields' keys say of them.
+  package private(set) var marks = FieldMarks()
   package var replicas = ReplicaTable()
   /// Whether the file has stubs, or has had some. In one that never had any, they are not looked for.
   package var hasStubs = false
@@ -191,7 +186,7 @@ extension Catalog {
   private func columns(of number: KindNumber) -> [Column] {
     guard let entity = records[number]?.entity, let ids = fieldOfKey[number] else { return [] }
     let fields = entity.fields.compactMap { field in
-      ids[field.wireName].map {
+      ids[field.key].map {
         Column(
           field: $0, name: field.name, wireName: field.wireName, defaultValue: field.defaultValue, kind: field.kind)
       }
@@ -243,21 +238,13 @@ extension Catalog {
 
   /// The field with a number. Bodies keep the number alone.
   func field(_ number: UInt32) -> FieldID {
-    number < marked.count ? marked[Int(number)] ?? FieldID(rawValue: number) : FieldID(rawValue: number)
+    marks[number]
   }
 
   @discardableResult
   private mutating func add(_ field: Field, _ number: UInt32) -> FieldID {
-    let kind = FieldKey.kind(of: field.key)
-    var id = FieldID(rawValue: number, isPresence: kind.isPresence)
-    if case .total = kind, let counter = counters[field.kind]?[field.name] {
-      id = FieldID(rawValue: number, totalOf: counter)
-    }
+    let id = marks.add(number, field)
     fields[id] = field
-    if kind == .counter { counters[field.kind, default: [:]][field.name] = number }
-    guard id.isPresence else { return id }
-    while marked.count <= number { marked.append(nil) }
-    marked[Int(number)] = id
     return id
   }
 

@@ -7,6 +7,8 @@ final class CatalogWriter {
   private let reader: StateReader
   /// Whether the transaction has added an entry that readers must notice.
   private(set) var isChanged = false
+  /// The total that was asked for last.
+  var lastTotal: (counter: FieldID, replica: ReplicaID, field: FieldID)?
 
   init(_ reader: StateReader) {
     self.reader = reader
@@ -84,5 +86,5 @@ final class CatalogWriter {
   }
 
   /// Forgets what a transaction did that was rolled back.
-  func forget() { isChanged = false }
+  func forget() { (isChanged, lastTotal) = (false, nil) }
 }

@@ -13,6 +13,8 @@ package final class Column: Sendable {
   let defaultValue: Value
   /// Nil for a reference.
   let kind: FieldKind?
+  /// Whether it is a counter, whose field is that of the offset.
+  let isCounter: Bool
   let reference: ReferenceSchema?
   /// The prefix of the record names that this reference accepts.
   let targetPrefix: [UInt8]
@@ -25,6 +27,7 @@ package final class Column: Sendable {
     key = FieldKey.key(of: wireName, reference == nil ? kind?.fieldKind ?? .field : .reference)
     hash = SipHash13.hash(key)
     (self.defaultValue, self.kind, self.reference) = (defaultValue, kind, reference)
+    isCounter = if case .counter = kind { true } else { false }
     targetPrefix = reference.map { Array("\($0.to)\(AnyRecordName.delimiter)".utf8) } ?? []
   }
 
@@ -69,6 +72,7 @@ package final class RecordKind: Sendable {
   package let columns: [Column]
   let ownerColumns: [Column]
   let hasReferences: Bool
+  let counters: CounterColumns
   /// Whether records of the type go on following seeds after an edit.
   package let followsNewest: Bool
   /// Whether ownership could form a cycle through this type.
@@ -123,6 +127,7 @@ package final class RecordKind: Sendable {
     typePrefix = Array("\(type)\(AnyRecordName.delimiter)".utf8)
     ownerColumns = columns.filter { $0.reference?.isOwning == true }
     hasReferences = columns.contains { $0.reference != nil }
+    counters = CounterColumns(columns)
     followsNewest = entity?.follows == .perField
     let list = columns.map { ", \"\($0.name)\"" }.joined()
     let marks = String(repeating: ", ?", count: columns.count)
@@ -191,13 +196,15 @@ extension RecordKind {
   /// The values of a state's registers as they are, by column: what its row shows if no reference dangles.
   package func plainValues(of state: RecordState) -> [Value] {
     var rest = state.fields[...]
-    return columns.map { column in
+    var values = columns.map { column in
       while let first = rest.first, first.field < column.field { rest.removeFirst() }
       let own = rest.first.flatMap { $0.field == column.field ? $0 : nil }
       let cell = state.seed == nil ? own : state.cell(column.field, followsNewest: followsNewest)
       guard let cell, column.accepts(cell.value) else { return column.defaultValue }
       return cell.value
     }
+    if !counters.isEmpty { counters.count(state, self, into: &values) }
+    return values
   }
 }
 

@@ -71,7 +71,7 @@ extension Visibility {
   func values(
     of name: AnyRecordName, _ kind: RecordKind, _ state: RecordState
   ) throws -> [Value] {
-    try kind.columns.map { column in
+    var values = try kind.columns.map { column in
       guard let cell = state.cell(column.field, followsNewest: kind.followsNewest), column.accepts(cell.value) else {
         return column.defaultValue
       }
@@ -84,5 +84,7 @@ extension Visibility {
       target = try resolved(target)
       return try isShown(target) ? .text(target.text) : .null
     }
+    if !kind.counters.isEmpty { kind.counters.count(state, kind, into: &values) }
+    return values
   }
 }

@@ -49,6 +49,41 @@ struct StampedEdit {
     hasOverwritten = true
   }
 
+  /// Gives a counter's total, whose key has this hash, a later stamp and another number. `column` is the counter's, and
+  /// `shown` what its row has shown.
+  mutating func count(
+    _ column: Column, _ shown: Value, total field: FieldID, hash: UInt64, over old: Stamp?, _ stamp: Stamp,
+    _ number: Int64
+  ) {
+    if !state.hasTotals(of: column.field) {
+      let offset = state.stamp(of: column.field, isDefault: column.isDefault(shown))
+      state.hold(column.field, offset.map { ($0, shown) })
+    }
+    if let old, case .integer(let before) = state.number(of: field) {
+      difference -= gone[old].field(hash, integer: before)
+      hasOverwritten = true
+    }
+    difference += new[stamp].field(hash, integer: number)
+    state.set(total: field, to: stamp, over: old, number)
+  }
+
+  /// Takes in what a replica has added to a counter.
+  /// - Returns: what the row shows then; nil if that is not sure, or the total not later than the one that is here.
+  mutating func count(received cell: FieldCell, hash: UInt64, _ column: Column, _ shown: Value) -> Value? {
+    let old = state.stamp(of: cell.field, isDefault: true)
+    let known = if case .integer(let number) = state.number(of: cell.field) { number } else { Int64(0) }
+    guard old.map({ $0 < cell.stamp }) ?? true, case .integer(let total) = cell.value,
+      case .integer(let number) = shown,
+      number != .min, number != .max
+    else { return nil }
+    let (amount, isTooMuch) = total.subtractingReportingOverflow(known)
+    let (sum, isOver) = number.addingReportingOverflow(amount)
+    // What shows may not be all of the sum.
+    guard !isTooMuch, !isOver, sum != .min, sum != .max else { return nil }
+    count(column, shown, total: cell.field, hash: hash, over: old, cell.stamp, total)
+    return .integer(sum)
+  }
+
   /// Leaves a register as it is, over an earlier stamp that has come.
   mutating func keep(_ stamp: Stamp, over loser: Stamp) { state.keep(stamp, over: loser) }
 

@@ -2,7 +2,7 @@ import TallyCRDT
 import TallyWire
 
 /// The part of a record's clock or stored body that is not the values, which its row shows: enough to give some fields
-/// another stamp.
+/// another stamp. Of counters to which something was added the row shows sums, and the numbers are here.
 ///
 /// Most edits are of one field of a record that was never deleted and no seed knows. Their state differs from the one
 /// before in one stamp, so neither has to be made: the cost is that of the bytes. It reads and writes the form of
@@ -11,6 +11,8 @@ struct StampedState {
   let existence: Stamp
   /// The registers that have another stamp than `existence`, or a default; ascending by field.
   private var listed: [(field: FieldID, stamp: Stamp)] = []
+  /// The values of those that the row does not show: of counters' totals, and of their offsets; ascending by field.
+  private var numbers: [(field: FieldID, value: Value)] = []
   /// Whether each other column that differs from its default is a register with the stamp of `existence`.
   private var impliesOthers = true
   private(set) var supersededTouches = StateVector()
@@ -33,6 +35,7 @@ struct StampedState {
   /// read or written of it twice at a time, and checking that again for each byte would cost as much.
   final class Spare {
     @exclusivity(unchecked) fileprivate var listed: [(field: FieldID, stamp: Stamp)] = []
+    @exclusivity(unchecked) fileprivate var numbers: [(field: FieldID, value: Value)] = []
     @exclusivity(unchecked) fileprivate var stamps = StampTable()
     @exclusivity(unchecked) fileprivate var writer = ByteWriter()
 
@@ -40,11 +43,14 @@ struct StampedState {
     func take(_ state: inout StampedState) {
       swap(&listed, &state.listed)
       listed.removeAll(keepingCapacity: true)
+      guard !state.numbers.isEmpty else { return }
+      swap(&numbers, &state.numbers)
+      numbers.removeAll(keepingCapacity: true)
     }
   }
 
-  /// Reads a body; nil if there is more to the record than stamps: deletes, layers of seeds, values that its row does
-  /// not show.
+  /// Reads a body; nil if there is more to the record than stamps and numbers: deletes, layers of seeds, other values
+  /// that its row does not show.
   init?(_ bytes: UnsafeRawBufferPointer, _ states: StateReader, _ spare: Spare) throws {
     var reader = ByteReader(bytes)
     do {
@@ -66,11 +72,15 @@ struct StampedState {
     impliesOthers = head & 1 == 1
     listed.reserveCapacity(head >> 1 + 1)
     for _ in 0..<head >> 1 {
-      let field = try reader.varint()
-      guard field & 1 == 0 else { return nil }
+      let head = try reader.varint()
       let stamp = try spare.stamps.at(try reader.varint())
-      listed.append((states.catalog.field(UInt32(truncatingIfNeeded: field >> 1)), stamp))
+      let field = states.catalog.field(UInt32(truncatingIfNeeded: head >> 1))
+      listed.append((field, stamp))
+      guard head & 1 == 1 else { continue }
+      if numbers.isEmpty { swap(&numbers, &spare.numbers) }
+      numbers.append((field, try reader.value()))
     }
+    guard numbers.isEmpty || hasOnlyNumbersOfCounters else { return nil }
     supersededTouches = try StateCoding.decodeVector(&reader, states.catalog.replicas)
     guard try reader.varint() == 0 else { return nil }
   }
@@ -78,8 +88,23 @@ struct StampedState {
   /// The stamp of a register; nil if the field has none. `isDefault` says whether the row shows the column's default.
   func stamp(of field: FieldID, isDefault: Bool) -> Stamp? {
     for entry in listed where entry.field == field { return entry.stamp }
-    return impliesOthers && !isDefault ? existence : nil
+    return impliesOthers && !isDefault && (numbers.isEmpty || !hasTotals(of: field)) ? existence : nil
   }
+
+  /// Whether each value here is a total's, or the offset's of a counter that has totals.
+  private var hasOnlyNumbersOfCounters: Bool {
+    for (field, _) in numbers where !field.isTotal && !hasTotals(of: field) { return false }
+    // What the row does not show of a counter is here as a whole.
+    for (field, _) in listed where field.isTotal && number(of: field) == nil { return false }
+    for (field, _) in listed where !field.isTotal && hasTotals(of: field) && number(of: field) == nil { return false }
+    return true
+  }
+
+  /// Whether anything was added to a counter.
+  func hasTotals(of counter: FieldID) -> Bool { numbers.contains { $0.field.counter == counter } }
+
+  /// The value of a register that the row does not show; nil if it does, or if there is none.
+  func number(of field: FieldID) -> Value? { numbers.first { $0.field == field }?.value }
 
   /// The transactions of which the state has a stamp or a touch, each once.
   var dots: [Dot] {
@@ -120,14 +145,40 @@ struct StampedState {
 
   /// Gives a register a later stamp. What it had before stays as a touch, as in a join.
   mutating func set(_ field: FieldID, to stamp: Stamp, over old: Stamp?) {
+    list(field, stamp)
+    if let old { touch(old, beatenBy: stamp) }
+    normalizeTouches()
+  }
+
+  /// Gives a total a later stamp and another number.
+  mutating func set(total field: FieldID, to stamp: Stamp, over old: Stamp?, _ number: Int64) {
+    put(field, .integer(number))
+    set(field, to: stamp, over: old)
+  }
+
+  /// Says that the row will show a sum, and no more the offset that it has shown; nil for none.
+  mutating func hold(_ counter: FieldID, _ offset: (stamp: Stamp, value: Value)?) {
+    guard let offset else { return }
+    list(counter, offset.stamp)
+    put(counter, offset.value)
+  }
+
+  private mutating func put(_ field: FieldID, _ value: Value) {
+    let place = numbers.firstIndex { $0.field >= field } ?? numbers.count
+    if place < numbers.count, numbers[place].field == field {
+      numbers[place].value = value
+    } else {
+      numbers.insert((field, value), at: place)
+    }
+  }
+
+  private mutating func list(_ field: FieldID, _ stamp: Stamp) {
     let place = listed.firstIndex { $0.field >= field } ?? listed.count
     if place < listed.count, listed[place].field == field {
       listed[place].stamp = stamp
     } else {
       listed.insert((field, stamp), at: place)
     }
-    if let old { touch(old, beatenBy: stamp) }
-    normalizeTouches()
   }
 
   /// Says that a register keeps its stamp over an earlier one, which stays as a touch, as in a join.
@@ -166,9 +217,14 @@ struct StampedState {
     try spare.stamps.encode(to: &spare.writer, replicaNumber)
     spare.writer.varint(1)
     spare.writer.varint(listed.count << 1 | (impliesOthers ? 1 : 0))
+    var next = 0
     for entry in listed {
-      spare.writer.varint(UInt64(entry.field.rawValue) << 1)
+      let hasNumber = next < numbers.count && numbers[next].field == entry.field
+      spare.writer.varint(UInt64(entry.field.rawValue) << 1 | (hasNumber ? 1 : 0))
       spare.writer.varint(spare.stamps.number(of: entry.stamp))
+      guard hasNumber else { continue }
+      spare.writer.value(numbers[next].value)
+      next += 1
     }
     try StateCoding.encode(supersededTouches, to: &spare.writer, replicaNumber)
     spare.writer.varint(0)

@@ -20,6 +20,7 @@ enum StateCoding {
     _ state: RecordState, _ sum: StateSum, row: RowValues?, isShared: (StateVector, Stamp) -> Bool,
     replicaNumber: (ReplicaID) throws -> ReplicaNumber
   ) rethrows -> [UInt8] {
+    let row = row?.withoutSums(state.fields)
     var writer = ByteWriter()
     writer.bytes.reserveCapacity(64)
     writer.byte((state.seed == nil ? record : seededRecord) + (state.life == nil ? 0 : life))
@@ -82,7 +83,7 @@ enum StateCoding {
     }
     guard head & 1 == 1 else { return listed }
     guard let row else { throw StoreError(.corrupt, "a stored state lacks its values") }
-    return row.completing(listed, stamp: try stamps.at(0))
+    return row.withoutSums(listed).completing(listed, stamp: try stamps.at(0))
   }
 
   /// How the registers of a life travel: by the dots of their stamps, all by the life's own, or by dots that are
@@ -343,52 +344,6 @@ extension Life {
     fields.compactMap { cell in
       cell.field.isPresence || cell.stamp.dot == dot ? nil : Via(field: cell.field, dot: dot)
     }
-  }
-}
-
-/// The values of a record's row, by field.
-struct RowValues {
-  let kind: RecordKind
-  let values: [Value]
-
-  subscript(field: FieldID) -> Value? { kind.index(of: field).map { values[$0] } }
-
-  /// Whether the row shows what the cell holds.
-  func shows(_ cell: FieldCell) -> Bool { kind.index(of: cell.field).map { values[$0] == cell.value } ?? false }
-
-  /// Whether the row shows what the cell holds, and not because it is the default.
-  func implies(_ cell: FieldCell) -> Bool {
-    guard let index = kind.index(of: cell.field) else { return false }
-    return !kind.columns[index].isDefault(values[index]) && values[index] == cell.value
-  }
-
-  /// Whether each value but the defaults is that of a cell: of one that is listed, or of as many others.
-  func isComplete(with listed: [FieldCell], implying count: Int) -> Bool {
-    let shown = kind.columns.indices.count { !kind.columns[$0].isDefault(values[$0]) }
-    let others = listed.count { cell in
-      kind.index(of: cell.field).map { !kind.columns[$0].isDefault(values[$0]) } ?? false
-    }
-    return shown == others + count
-  }
-
-  /// The cells that are listed, ascending by field, and one for each other value but the defaults.
-  func completing(_ listed: [FieldCell], stamp: Stamp) -> [FieldCell] {
-    var cells: [FieldCell] = []
-    cells.reserveCapacity(listed.count + values.count)
-    var next = 0
-    for (column, value) in zip(kind.columns, values) {
-      while next < listed.count, listed[next].field < column.field {
-        cells.append(listed[next])
-        next += 1
-      }
-      if next < listed.count, listed[next].field == column.field {
-        cells.append(listed[next])
-        next += 1
-      } else if !column.isDefault(value) {
-        cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
-      }
-    }
-    return cells + listed[next...]
   }
 }
 

@@ -79,7 +79,7 @@ extension Store {
     guard let latest = unchanged, let buffer = latest.buffer, base.covers(buffer.before) else { return nil }
     let header = DeltaHeader(
       base: base, target: latest.summary.vector, fingerprint: latest.summary.fingerprint,
-      version: latest.outcome.catalog.catalog.wireVersion)
+      version: latest.outcome.catalog.catalog.marks.wireVersion)
     #if PlantedFaults
       check(buffer, latest, header)
     #endif

@@ -85,7 +85,7 @@ extension Store {
     return try capturedSnapshot { reader in
       let header = DeltaHeader(
         base: base, target: try reader.vector(), fingerprint: try reader.fingerprint(),
-        version: reader.catalog.wireVersion)
+        version: reader.catalog.marks.wireVersion)
       var blocks: [DeltaBlock] = []
       do {
         try DeltaSource(reader: reader, base: base)

@@ -142,7 +142,11 @@ extension Store {
       }
       try restore(db, conflict.name)
     }
-    try schema.put(db, conflict.name, [column: value])
+    if case .integer(let number) = value, entity.fields.contains(where: { $0.name == column && $0.kind == .counter }) {
+      try schema.set(db, conflict.name, column, to: number)
+    } else {
+      try schema.put(db, conflict.name, [column: value])
+    }
     try dismiss(db, conflict)
   }
 

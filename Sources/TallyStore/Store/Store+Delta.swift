@@ -59,7 +59,7 @@ extension Store {
         let kept = try reader.fingerprint()
         let header = DeltaHeader(
           base: base, target: try reader.vector(), fingerprint: doubt == nil ? kept : nil,
-          version: reader.catalog.wireVersion)
+          version: reader.catalog.marks.wireVersion)
         try makeDurable(try reader.ownDot(in: header.target), reader.connection)
         var writer = try DeltaWriter(header: header, to: sink)
         let sum = ContentSum()

@@ -6,12 +6,14 @@ import TallyCRDT
 public struct FieldHistory: Sendable, Equatable {
   /// The field's wire name, which a rename does not change.
   public var field: String
-  /// The value that the register holds.
+  /// The value that the register holds; of a counter's addition the sum of all that the device has added.
   public var value: Value
   /// The stamp of the write that the field shows.
   public var stamp: Stamp
   /// Why the app does not see this value although the register holds it; nil if it does.
   public var hiddenReason: String?
+  /// Whether the value is what one device has added to a counter. The counter's own entry has the number without these.
+  public var isAddition = false
 }
 
 /// The seed's part in a record.
@@ -87,10 +89,11 @@ extension Store {
         return FieldHistory(
           field: reader.catalog.fields[cell.field]?.name ?? "?", value: cell.value, stamp: cell.stamp,
           hiddenReason: reader.aside.contested.reason(cell, shown, kind, name)
-            ?? Self.reason(cell, shown, kind, isVisible: stored.place.isVisible))
+            ?? Self.reason(cell, shown, kind, stored), isAddition: cell.field.isTotal)
       }
       return RecordHistory(
-        name: name, existence: stored.state.existence, fields: fields.sorted { $0.field < $1.field },
+        name: name, existence: stored.state.existence,
+        fields: fields.sorted { ($0.field, $0.isAddition ? 1 : 0) < ($1.field, $1.isAddition ? 1 : 0) },
         seed: Self.provenance(stored, shownSeed), replacedBySeed: try reader.forward(of: name, stored.state),
         deletes: stored.state.deletes, isAlive: try visibility.isAlive(name),
         isVisible: stored.place.isVisible, conflicts: try reader.conflicts(of: name))
@@ -105,11 +108,14 @@ extension Store {
       isRetired: newest.isRetired, belongsToUser: stored.state.belongsToUser)
   }
 
-  private static func reason(_ cell: FieldCell, _ shown: Value?, _ kind: RecordKind, isVisible: Bool) -> String? {
-    guard isVisible else { return "the record is not visible" }
-    guard let column = kind.columns.first(where: { $0.field == cell.field }) else {
+  private static func reason(
+    _ cell: FieldCell, _ shown: Value?, _ kind: RecordKind, _ stored: StoredRecord
+  ) -> String? {
+    guard stored.place.isVisible else { return "the record is not visible" }
+    guard let column = kind.columns.first(where: { $0.field == cell.field.counter ?? cell.field }) else {
       return "this schema does not have the field"
     }
+    if cell.field.isTotal || column.isCounter && shown == .integer(column.number(in: stored.state, kind)) { return nil }
     guard shown != cell.value else { return nil }
     guard column.accepts(cell.value) else { return "the value is of another type than the field" }
     return column.reference == nil || shown?.isNull == false

@@ -143,6 +143,7 @@ extension Store {
     session.hasFollowed = { [box] in box.followedSchema.store($0, ordering: .relaxed) }
     session.lastGiven = { [weak self] in self?.given.withLock { $0.last } }
     session.edits = recent
+    WritingSessions.note(session)
     // A record that hides, or shows again, may go into a block in another way.
     session.writer.onRecordPut = { [recent] name, kind in recent.forget(RecordKey(name), kind) }
     session.isFollowed = { [eventFollowers] in eventFollowers.isFollowed }

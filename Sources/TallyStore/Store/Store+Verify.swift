@@ -250,6 +250,9 @@ private final class Verifier {
     sum += part
     if StateSum(part) != stored.sum { problem("\(name): what is stored does not match its checksum") }
     try checkPlace(name, kind, stored)
+    if !catalog.marks.accept(stored.state, catalog.fields) {
+      problem("\(name): a counter holds what no counter can hold")
+    }
     guard kind.isKnown else { return }
     if !reader.aside.isEmpty, reader.aside[RowAddress(kind: kind.number, key: name.text)] != nil {
       return try noteAside(name, kind, stored)

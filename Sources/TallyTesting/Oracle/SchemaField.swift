@@ -8,19 +8,20 @@ package struct SchemaField: SpecifiedField {
   package let column: String
   package let isOwner: Bool
   package let isReference: Bool
+  package let isCounter: Bool
   package let defaultValue: String?
 
   init(_ type: String, _ field: FieldSchema) {
     self.type = type
     (name, column) = (field.wireName, field.name)
-    (isOwner, isReference) = (false, false)
+    (isOwner, isReference, isCounter) = (false, false, field.kind == .counter)
     defaultValue = field.defaultValue.specified
   }
 
   init(_ type: String, _ reference: ReferenceSchema) {
     self.type = type
     (name, column) = (reference.name, reference.name)
-    (isOwner, isReference) = (reference.onDelete == .cascade, true)
+    (isOwner, isReference, isCounter) = (reference.onDelete == .cascade, true, false)
     defaultValue = nil
   }
 

@@ -3,6 +3,8 @@ package enum SpecifiedOperation<Field: SpecifiedField>: Hashable, Sendable {
   /// Writes a row that the app does not see yet; of a record that was deleted, a new life.
   case insert(String, [Field: String])
   case update(String, Field, String?)
+  /// Adds to a counter.
+  case count(String, Field, Int64)
   case delete(String)
   /// Brings back a record that is not visible, as it was.
   case restore(String)
@@ -17,6 +19,7 @@ extension SpecifiedOperation: CustomStringConvertible {
       let pairs = values.sorted { $0.key.name < $1.key.name }.map { "\($0.key.name): \($0.value)" }
       return "insert \(record) [\(pairs.joined(separator: ", "))]"
     case .update(let record, let field, let value): return "update \(record) \(field.name) = \(value ?? "null")"
+    case .count(let record, let field, let amount): return "add \(amount) to \(field.name) of \(record)"
     case .delete(let record): return "delete \(record)"
     case .restore(let record): return "restore \(record)"
     case .link(let link): return "link \(link.source) -> \(link.target)"
@@ -84,6 +87,8 @@ extension Specification {
     case .insert(let record, let values): insert(record, values, event, past, schema)
     case .update(let record, let field, let value):
       write(Register(record: record, field: field), value, event, past)
+    case .count(let record, let field, let amount):
+      note(.count(Register(record: record, field: field), amount), event)
     case .delete(let record): note(.delete(record), event)
     case .restore(let record): restore(record, event, past, schema)
     case .link(let link): note(.add(link), event)
@@ -110,6 +115,8 @@ extension Specification {
       guard self.value(register, past, isThere: isThere) != value else { return }
       if field.isReference, let value, !isThere(value) { return }
       write(register, value, event, past)
+    case .count(let record, let field, let amount):
+      if isThere(record), amount != 0 { note(.count(Register(record: record, field: field), amount), event) }
     case .delete(let record): if isThere(record) { note(.delete(record), event) }
     case .restore(let record):
       guard past.touches[record] != nil, !isThere(record), !isDeleted(record, by: event) else { return }
@@ -150,7 +157,9 @@ extension Specification {
       let value = values[field] ?? (field.isReference ? nil : field.defaultValue)
       let earlier = past.winners[register]
       let isSaid = past.beginnings[record] != nil && !field.isReference
-      if value != field.defaultValue || isSaid || (earlier != nil && earlier?.value != value) {
+      // A number is said over everything that was added, which no life drops.
+      let isAdded = past.added[register] != nil
+      if value != field.defaultValue || isSaid || isAdded || (earlier != nil && earlier?.value != value) {
         // What was not written before is as old as the record's new life.
         if earlier == nil, !isSaid {
           note(.write(register, value, time: begun), event)
@@ -160,7 +169,11 @@ extension Specification {
       }
     }
     for (register, winner) in past.winners where register.record == record && winner.value != nil {
-      if !fields.contains(register.field) { write(register, nil, event, past) }
+      if !fields.contains(register.field), past.added[register] == nil { write(register, nil, event, past) }
+    }
+    // Who does not know a counter does not know its default, and says that nothing of it shows.
+    for register in past.added.keys where register.record == record && !fields.contains(register.field) {
+      write(register, "integer 0", event, past)
     }
     for link in past.members where link.source == record || link.target == record { note(.remove(link), event) }
   }

@@ -29,6 +29,7 @@ extension Specification {
   /// older one, or the default. Which it is depends on the way: what lost to a value before that was removed went with
   /// it.
   func permitted(_ register: Register, _ seen: EventSet, _ past: Past) -> Set<String?> {
+    if register.field.isCounter { return permittedNumbers(register, seen, past) }
     let none = register.field.defaultValue
     guard let latest = past.winners[register] else { return [none] }
     guard isPurged(latest.event, of: register.record, past) else { return [latest.value ?? none] }
@@ -37,6 +38,20 @@ extension Specification {
       for case .write(register, let value, _) in events[event].effects { values.insert(value ?? none) }
     }
     return values
+  }
+
+  /// The same of a counter: what was added is there in any case.
+  private func permittedNumbers(_ register: Register, _ seen: EventSet, _ past: Past) -> Set<String?> {
+    let latest = past.winners[register]
+    var numbers: Set<String?> = [number(register, past, said: latest)]
+    guard let latest, isPurged(latest.event, of: register.record, past) else { return numbers }
+    numbers.insert(number(register, past, said: nil))
+    for event in seen {
+      for case .write(register, let value, let time) in events[event].effects {
+        numbers.insert(number(register, past, said: Winner(event: event, time: time, value: value)))
+      }
+    }
+    return numbers
   }
 
   /// How many events wrote a value to a register.
@@ -61,7 +76,7 @@ extension Specification {
   private func mayBringBack(_ effect: Effect, _ record: String) -> Bool {
     switch effect {
     case .touch(record, _), .begin(record, _), .other: true
-    case .write(let register, _, _): register.record == record
+    case .write(let register, _, _), .count(let register, _): register.record == record
     case .add(let link): link.source == record
     case .touch, .begin, .delete, .remove, .empty: false
     }

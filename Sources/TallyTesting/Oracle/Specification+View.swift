@@ -128,7 +128,19 @@ extension Specification {
     return view
   }
 
+  /// What a counter shows: what a write has said, or else its default, and everything added that the write had not
+  /// seen.
+  func number(_ register: Register, _ past: Past, said: Winner?) -> String? {
+    func number(_ text: String?) -> Int64? { text.flatMap { Int64($0.dropFirst("integer ".count)) } }
+    guard let start = number(said?.value) ?? number(register.field.defaultValue) else { return nil }
+    let added = (past.added[register] ?? []).reduce(0) { sum, add in
+      said.map { covers($0.event, add.event) } == true ? sum : sum + add.amount
+    }
+    return "integer \(start + added)"
+  }
+
   func value(_ register: Register, _ past: Past, isThere: (String) -> Bool) -> String? {
+    if register.field.isCounter { return number(register, past, said: past.winners[register]) }
     // An older app that begins a new life leaves null in fields that it does not know, also where null is no value.
     guard let value = past.winners[register]?.value else { return register.field.defaultValue }
     guard register.field.isReference else { return value }

@@ -26,6 +26,8 @@ package struct Specification<Field: SpecifiedField>: Sendable {
     /// An insert or a restore.
     case touch(String, time: UInt64)
     case write(Register, String?, time: UInt64)
+    /// An addition to a counter.
+    case count(Register, Int64)
     case delete(String)
     case add(Link)
     case remove(Link)
@@ -138,6 +140,8 @@ extension Specification {
     var emptied: [String: [Int]] = [:]
     package var deletes: [String: EventSet] = [:]
     package var winners: [Register: Winner] = [:]
+    /// What was added to counters, and by which events.
+    var added: [Register: [(event: Int, amount: Int64)]] = [:]
     package var members: Set<Link> = []
     /// The owner references that are left when cycles are broken.
     package var owners: [Register: String] = [:]
@@ -161,6 +165,10 @@ extension Specification {
           past.known.insert(register.record)
           past.touches[register.record, default: EventSet()].insert(event)
           replace(&past.winners[register], Winner(event: event, time: time, value: value))
+        case .count(let register, let amount):
+          past.known.insert(register.record)
+          past.touches[register.record, default: EventSet()].insert(event)
+          past.added[register, default: []].append((event, amount))
         case .delete(let record):
           past.known.insert(record)
           past.deletes[record, default: EventSet()].insert(event)

@@ -6,8 +6,14 @@ package protocol SpecifiedField: Hashable, Sendable {
   var isOwner: Bool { get }
   /// Whether it refers to a record, owner or not.
   var isReference: Bool { get }
+  /// Whether it is a counter: what is written is a number, and what is added to it counts as well.
+  var isCounter: Bool { get }
   /// The value that it shows when it was never written.
   var defaultValue: String? { get }
+}
+
+extension SpecifiedField {
+  package var isCounter: Bool { false }
 }
 
 /// The part of a schema that decides what a user sees.

@@ -65,7 +65,11 @@ struct TableImage {
       }
       let fields = Set(row.fields.keys).union(now.fields.keys).sorted { $0.name < $1.name }
       for field in fields where row.fields[field] != now.fields[field] {
-        updates.append(.update(name, field, now.fields[field]))
+        if field.isCounter, let old = row.number(field), let new = now.number(field) {
+          updates.append(.count(name, field, new - old))
+        } else {
+          updates.append(.update(name, field, now.fields[field]))
+        }
       }
     }
     for (name, row) in rows.sorted(by: { $0.key < $1.key }) where earlier.rows[name] == nil {
@@ -78,5 +82,12 @@ struct TableImage {
 
   private static func sorted(_ links: Set<Link>) -> [Link] {
     links.sorted { ($0.source, $0.relationship, $0.target) < ($1.source, $1.relationship, $1.target) }
+  }
+}
+
+extension ShownRow<SchemaField> {
+  /// What the row shows of a counter.
+  fileprivate func number(_ field: SchemaField) -> Int64? {
+    fields[field].flatMap { Int64($0.dropFirst("integer ".count)) }
   }
 }

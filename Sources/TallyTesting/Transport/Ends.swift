@@ -40,9 +40,9 @@ struct Ends: Sendable {
   /// Sends until the connection takes no more.
   /// - Returns: how many messages it took; the task waits with the next one.
   func fill(_ connection: any SyncConnection, _ message: @escaping @Sendable (Int) -> [UInt8]) async throws -> (
-    sent: Counter, sending: Task<Void, any Error>
+    sent: SendCount, sending: Task<Void, any Error>
   ) {
-    let sent = Counter()
+    let sent = SendCount()
     let sending = Task.detached {
       for number in 0..<Self.flood {
         try await connection.send(message(number))
@@ -90,7 +90,7 @@ struct Ends: Sendable {
 }
 
 /// A number that two tasks look at.
-package final class Counter: Sendable {
+package final class SendCount: Sendable {
   private let number = Atomic(0)
   package init() {}
   package var value: Int { number.load(ordering: .acquiring) }

@@ -108,6 +108,8 @@ struct RandomEdits {
     case .json: return ["{}", "[1]", "\"a\"", "null"][number].databaseValue
     case .date: return "2026-0\(number + 1)-01 12:00:00.000".databaseValue
     case .integer: return [0, 1, Int64.max, Int64.min][number].databaseValue
+    // What is written is a difference, and no number of additions here comes near what 64 bits hold.
+    case .counter: return [0, 1, -3, 40][number].databaseValue
     case .bool: return (number % 2 == 0).databaseValue
     case .real: return [0, 1.5, -1.5, Double.greatestFiniteMagnitude][number].databaseValue
     case .blob: return Data(repeating: UInt8(number), count: number).databaseValue

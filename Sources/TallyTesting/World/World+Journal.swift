@@ -40,7 +40,8 @@ extension WorldOracle {
       }
     }
     var result: Set<World.Noted> = []
-    for (register, all) in writes where !seeded.contains(register.record) {
+    // Whether a number has lost depends on what both authors knew to be added.
+    for (register, all) in writes where !seeded.contains(register.record) && !register.field.isCounter {
       let last = all.filter { write in
         !all.contains { $0.event != write.event && specification.covers($0.event, write.event) }
       }

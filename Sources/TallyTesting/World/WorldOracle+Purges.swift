@@ -98,7 +98,8 @@ extension WorldOracle {
     let presence = Presence(specification, now, known)
     for (name, row) in before.sorted(by: { $0.key < $1.key }) where !unsure.contains(name) && presence.isVisible(name) {
       guard let mine = after[name] else { throw Finding("\(name) went from view") }
-      for field in known.fields(name) where !field.isReference && row.fields[field] != mine.fields[field] {
+      for field in known.fields(name)
+      where !field.isReference && !field.isCounter && row.fields[field] != mine.fields[field] {
         let register = Specification<SchemaField>.Register(record: name, field: field)
         guard let winner = now.winners[register], winner.event == past.winners[register]?.event,
           row.fields[field] == winner.value ?? field.defaultValue

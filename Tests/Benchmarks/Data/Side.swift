@@ -91,9 +91,11 @@ extension Side {
   }
 
   /// Sets `count` of these records, by their number and name, in one transaction.
-  func updateThroughC(_ changes: some Sequence<(Int, String)>, of table: String = "Item") throws {
+  func updateThroughC(
+    _ changes: some Sequence<(Int, String)>, of table: String = "Item", setting column: String = "count"
+  ) throws {
     try transaction { db in
-      let statement = try PreparedStatement(keptBy: db, "UPDATE \(table) SET count = ? WHERE id = ?")
+      let statement = try PreparedStatement(keptBy: db, "UPDATE \(table) SET \(column) = ? WHERE id = ?")
       for (number, name) in changes {
         statement.bind(1, number)
         statement.bind(2, name)

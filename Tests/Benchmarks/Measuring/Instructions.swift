@@ -11,7 +11,8 @@ enum Instructions {
   static let workloads = [
     "rows", "insert", "update", "first", "commit", "change", "delta", "again", "apply", "delete", "empty", "open",
     "seed", "both", "edits", "deletes", "exchange", "refused", "close", "owned-rows", "owned", "owned-delete", "moved",
-    "nested-rows", "nested", "nested-delete", "owned-single", "used-insert", "used-first", "used-delete", "used-apply",
+    "nested-rows", "nested", "nested-delete", "owned-single", "counted", "beside", "used-insert", "used-first",
+    "used-delete", "used-apply",
   ]
 
   static func run(_ workload: String, onStore isStore: Bool, records: Int, in folder: URL) throws {
@@ -71,6 +72,7 @@ enum Instructions {
       if isStore { try refuse(pair.store) }
       try edit(side, round.rows.items[...], to: -1)
     case "owned-rows", "owned", "owned-delete", "moved": try own(.owned, workload, round, pair, onStore: isStore)
+    case "counted", "beside": try count(workload, round, pair, onStore: isStore)
     case "owned-single":
       // For the files of one delete, Scripts/walk.py: each in a transaction of its own.
       let store = try Store(path: round.newPath(), schema: OwnedRows.schema)
@@ -194,6 +196,23 @@ enum Instructions {
       try side.run("UPDATE \(table) SET owner = ? WHERE id = ?", items.count) {
         [items[($0 + 1) % items.count].owner, items[$0].id]
       }
+    }
+  }
+
+  /// What "update" does, on records to whose counter something was added: adds, or edits another field.
+  private static func count(_ workload: String, _ round: Round, _ pair: Pair, onStore isStore: Bool) throws {
+    let store = try Store(path: round.newPath(), schema: CountedRows.schema)
+    let side: any Side = isStore ? store : pair.plain
+    let (items, table) = (CountedRows.items(round.rows.items.prefix(1000), side), CountedRows.table(side))
+    if isStore { try side.insertOwners(round.rows.owners) }
+    try side.insertThroughC(items, into: table)
+    if isStore { try side.run("UPDATE Counted SET score = score + 1 WHERE id = ?", items.count) { [items[$0].id] } }
+    let column = isStore && workload == "counted" ? "score" : "count"
+    for start in stride(from: 0, to: round.rows.items.count, by: 1000) {
+      let changes = (start..<min(start + 1000, round.rows.items.count)).map {
+        (1_000_000 + $0, items[$0 % items.count].id)
+      }
+      try side.updateThroughC(changes, of: table, setting: column)
     }
   }
 

@@ -32,7 +32,9 @@ extension FuzzTarget {
   /// The bytes of a block alone.
   private static let block = FuzzTarget("block", seeds: try FuzzSamples.blockBytes()) { bytes in
     let limits = FuzzSamples.limits
-    guard let block = try accepted(WireError.self, { try DeltaBlock(live: bytes, limits: limits, version: 3) }) else { return }
+    guard let block = try accepted(WireError.self, { try DeltaBlock(live: bytes, limits: limits, version: 3) }) else {
+      return
+    }
     try claim(block.encoded(replicas: limits.map(\.replica)) == bytes, "an accepted block is canonical")
     try checkJoins(block)
   }

@@ -37,6 +37,8 @@ extension ModelReplica {
     switch operation {
     case .insert(let record, let values): try insert(Model.name(record), values, &transaction)
     case .update(let record, let field, let value): try update(Model.name(record), field, value, &transaction)
+    // The model has no counters.
+    case .count: break
     case .delete(let record): try delete(Model.name(record), &transaction)
     case .restore(let record): try restore(Model.name(record), &transaction)
     case .link(let link): try self.link(link.source, link.target, isAdd: true, &transaction)

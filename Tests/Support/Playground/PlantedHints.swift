@@ -95,5 +95,9 @@ package enum PlantedHints {
     "liftKeepsVia world": 16,
     "restoreBare world": 29,
     "insertBare world": 10,
+    "setIsRegister counters": 4,
+    "totalsDropped counters": 4,
+    "totalsSummed counters": 1,
+    "addIsNoTouch counters": 40,
   ]
 }

@@ -19,6 +19,27 @@ package enum Playground {
       "Card", .json("layout"), .blob("picture"), .uuid("external"), .reference("note", to: "Note", onDelete: .deny)),
   ])
 
+  /// A schema of counters beside other fields, and of records that own each other.
+  private static let counting = Schema([
+    EntitySchema("Game", .text("name"), .counter("score"), .toMany("rounds", to: "Round")),
+    EntitySchema(
+      "Round", .counter("points", default: 3), .integer("rank"), .counter("fouls"),
+      .reference("game", to: "Game", onDelete: .cascade)),
+    EntitySchema("Vote", deleteWins: true, .counter("ayes"), .text("title", default: "new")),
+  ])
+
+  /// Plays one random run of devices that count.
+  /// - Returns: what went wrong, or nil.
+  package static func countingFailure(seed: UInt64, planted: PlantedFault = []) -> SimulationFailure? {
+    var random = SplitMix64(seed: seed &* 7)
+    var options = StoreOptions()
+    options.plant(planted)
+    options.chooseCapture(by: seed)
+    return World.failure(
+      counting, replicas: 2 + random.below(3), seed: seed, steps: 30 + random.below(60), options: options,
+      tampering: PlantedTampering(planted))
+  }
+
   /// Plays one random run. If the devices have a relay that tells them what is new, `log` is what it keeps.
   /// - Returns: what went wrong, or nil.
   package static func failure(seed: UInt64, planted: PlantedFault = [], in log: (any RelayLog)? = nil)

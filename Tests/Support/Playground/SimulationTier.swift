@@ -29,6 +29,8 @@ package enum SimulationTier: String, CaseIterable, Sendable {
   case shred
   /// Devices whose records take each other's unique values.
   case unique
+  /// Counters on stores.
+  case counters
 
   /// What one seed finds, with the smallest history that shows it where histories can be made smaller; nil if all is
   /// well.
@@ -39,7 +41,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .copies: smallest(.generate(seed: seed)) { CopySimulation.failure(of: $0) }
     case .seeds: SeedSimulation.report(.generate(seed: seed))
     case .rawsql: RawPlay.report(seed: seed)
-    case .world, .relay, .damage, .value, .shred, .unique: failure(seed)
+    case .world, .relay, .damage, .value, .shred, .unique, .counters: failure(seed)
     }
   }
 
@@ -70,6 +72,9 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .shred:
       [false, true].lazy.compactMap { ShredHistory.failure(seed, deleteWins: $0, planted: planted) }.first
     case .unique: UniqueHistory.failure(seed, planted: planted)
+    case .counters:
+      CounterHistory.failure(seed, planted: planted)
+        ?? (seed % 8 == 0 ? Playground.countingFailure(seed: seed, planted: planted)?.description : nil)
     }
   }
 }
@@ -164,6 +169,10 @@ package struct PlantedBug: Sendable {
     .init("suffixByPlace", .suffixByPlace, .unique),
     .init("claimOfColumns", .claimOfColumns, .unique),
     .init("restoreTakes", .restoreTakes, .unique),
+    .init("setIsRegister", .setIsRegister, .counters),
+    .init("totalsDropped", .totalsDropped, .counters),
+    .init("totalsSummed", .totalsSummed, .counters),
+    .init("addIsNoTouch", .addIsNoTouch, .counters),
   ]
 
   /// How many seeds a tier needs to notice the fault; nil if it does not within its patience.

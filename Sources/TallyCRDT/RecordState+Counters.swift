@@ -7,8 +7,9 @@
 /// and a vector that covers a set covers all that its author had seen (a positive-negative counter, Shapiro et al., "A
 /// comprehensive study of CRDTs", 2011, with one register for both signs, and an offset).
 extension RecordState {
-  /// The registers of a counter's totals, ascending by field. Totals stand behind all other registers.
+  /// Finds what was added to a counter. Totals stand behind all other registers.
   /// - Parameter counter: the field of the offset.
+  /// - Returns: the registers of its totals, ascending by field.
   package func totals(of counter: FieldID) -> ArraySlice<FieldCell> {
     guard var start = fields.indices.last, fields[start].field.isTotal else { return [] }
     while start > 0, fields[start - 1].field.isTotal { start -= 1 }
@@ -23,12 +24,12 @@ extension RecordState {
     }
   }
 
-  /// The number that a counter shows: what was set or a seed says, or else `start`, and all that was added; the nearest
-  /// that 64 bits hold. Cost: linear in the totals.
+  /// Adds up what a counter shows. Cost: linear in the totals.
   /// - Parameters:
   ///   - counter: the field of the offset.
   ///   - start: the counter's default.
   ///   - followsNewest: see `cell(_:followsNewest:)`.
+  /// - Returns: what was set or a seed says, or else `start`, and all that was added; the nearest that 64 bits hold.
   public func count(of counter: FieldID, from start: Int64, followsNewest: Bool) -> Int64 {
     let offset =
       if case .integer(let number) = cell(counter, followsNewest: followsNewest)?.value { number } else { start }

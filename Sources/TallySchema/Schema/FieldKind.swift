@@ -1,0 +1,54 @@
+import TallyCRDT
+import TallyWire
+
+/// The type of a field's values: the column's type and how the value merges (last writer wins, but for counters).
+public enum FieldKind: String, Sendable, CaseIterable {
+  /// Text in UTF-8. Column type TEXT.
+  case text
+  /// A signed 64-bit integer. Column type INTEGER.
+  case integer
+  /// A double. Column type REAL.
+  case real
+  /// Bytes of any content. Column type BLOB.
+  case blob
+  /// 0 or 1. Column type INTEGER.
+  case bool
+  /// A date as GRDB writes it, `YYYY-MM-DD HH:MM:SS.SSS` in UTC; any other form that SQLite and GRDB read as a date is
+  /// taken as well. Column type TEXT.
+  case date
+  /// Sixteen bytes as GRDB writes a `UUID`. Column type BLOB.
+  case uuid
+  /// Any `Codable` value as JSON (RFC 8259). Column type TEXT. It merges as a whole.
+  case json
+  /// A number to which devices add: what each of them adds counts. Column type INTEGER, with a default.
+  case counter
+
+  /// The kind with its article, for messages.
+  package var withArticle: String { (self == .integer ? "an " : "a ") + rawValue }
+
+  package var columnType: String {
+    switch self {
+    case .text, .date, .json: "TEXT"
+    case .integer, .bool, .counter: "INTEGER"
+    case .real: "REAL"
+    case .blob, .uuid: "BLOB"
+    }
+  }
+
+  /// Whether a value other than null fits.
+  package func accepts(_ value: Value) -> Bool {
+    switch (self, value) {
+    case (.date, .text(let text)): FieldSyntax.isDate(text)
+    case (.json, .text(let text)): FieldSyntax.isJSON(text)
+    case (.text, .text), (.integer, .integer), (.counter, .integer), (.real, .real), (.blob, .blob): true
+    case (.bool, .integer(let number)): number == 0 || number == 1
+    case (.uuid, .blob(let bytes)): bytes.count == 16
+    default: false
+    }
+  }
+}
+
+extension FieldKind {
+  /// What the key of a field of this kind says (`FieldKey`).
+  package var fieldKind: FieldKey.Kind { self == .counter ? .counter : .field }
+}

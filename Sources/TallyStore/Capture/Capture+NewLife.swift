@@ -1,0 +1,58 @@
+import TallyCRDT
+
+extension Capture {
+  /// The cells of an insert: every value that differs from its default, and the default over every register of an
+  /// earlier life and over what a seed says. If `areLost`, the earlier life had registers that are not known here.
+  func newLife(
+    _ name: AnyRecordName, _ kind: RecordKind, _ values: [Value], _ earlier: RecordState, _ stamp: Stamp, areLost: Bool
+  ) throws -> [FieldCell] {
+    var cells: [FieldCell] = []
+    cells.reserveCapacity(values.count)
+    #if PlantedFaults
+      let earlier = environment.planted.contains(.newLifeKeepsOld) ? RecordState() : earlier
+    #endif
+    guard !earlier.isEmpty || areLost else {
+      for (column, value) in zip(kind.columns, values) where value != column.defaultValue {
+        cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
+      }
+      return cells
+    }
+    // Registers that went with a table that was dropped may still be on other devices.
+    let areLost = areLost || earlier.existence == nil && earlier.fields.isEmpty && earlier.seed == nil
+    for (column, shown) in zip(kind.columns, values) {
+      let old = earlier[column.field]
+      var value = shown
+      let hasTotals = column.isCounter && !earlier.totals(of: column.field).isEmpty
+      if hasTotals, case .integer(let number) = shown {
+        let offset = earlier.offset(showing: number, of: column.field)
+        guard offset != nil || origin != .app else { throw StoreError.overflow(name, column) }
+        // There is nobody to tell, and the row follows.
+        if offset == nil { transaction.view.mark(name) }
+        value = .integer(offset ?? (number < 0 ? .min : .max))
+      }
+      let isSeeded = earlier.seed?.layers.contains { $0[column.field] != nil } ?? false
+      // Which fields a purged record had is not known.
+      var isPurged = earlier.life != nil && !column.field.isPresence
+      #if PlantedFaults
+        if environment.planted.contains(.insertBare) { isPurged = false }
+      #endif
+      guard
+        value != column.defaultValue || isSeeded || areLost || isPurged || hasTotals
+          || (old != nil && old?.value != value)
+      else { continue }
+      let overwritten = earlier.overwrittenTime(column.field)
+      let stamp = overwritten == nil ? stamp : try transaction.stamp(over: overwritten)
+      cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
+    }
+    let offsets = try CounterWrites(transaction).newOffsets(of: earlier, besides: kind)
+    cells += offsets
+    for cell in earlier.fields
+    where !cell.field.isTotal && !kind.columns.contains(where: { $0.field == cell.field }) && !cell.value.isNull
+      && !offsets.contains(where: { $0.field == cell.field })
+    {
+      let stamp = try transaction.stamp(over: earlier.overwrittenTime(cell.field))
+      cells.append(FieldCell(field: cell.field, stamp: stamp, value: .null))
+    }
+    return cells.sorted { $0.field < $1.field }
+  }
+}

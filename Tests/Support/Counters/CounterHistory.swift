@@ -1,0 +1,266 @@
+import Foundation
+import GRDB
+import TallyCRDT
+import TallyFaults
+import TallyStore
+import TallyTesting
+import TallyWire
+
+/// Random histories of counters on stores: additions by SQL and by calls, sets, edits beside them, deletes, restores
+/// and purges, and deltas that are late, old or whole. After each step every counter of the device shows what
+/// `CounterSpecification` says.
+package final class CounterHistory {
+  private static let devices = 3
+  private static let keys = ["a", "b", "c"]
+  private static let fields = ["n", "m"]
+
+  private struct Failure: Error, CustomStringConvertible {
+    var description: String
+    init(_ description: String) { self.description = description }
+  }
+
+  /// A delta on its way, and what its sender had heard of.
+  private struct File {
+    var bytes: [UInt8]
+    var base: StateVector
+    var known: Set<Int>
+  }
+
+  private let stores: [Store]
+  private let clock: ShredStage.Clock
+  private let purges: Bool
+  private let schema: Schema
+  private var specification: CounterSpecification
+  private var random: SplitMix64
+  private var files: [File] = []
+  private var log: [String] = []
+  /// By how many milliseconds each device's clock is wrong. Where records are purged all are right, so that the order
+  /// of writes is that of their times.
+  private let skews: [Int64]
+
+  private init(_ seed: UInt64, _ planted: PlantedFault) throws {
+    var random = SplitMix64(seed: seed)
+    purges = seed % 2 == 0
+    let deletesWin = seed % 5 == 0
+    let schema = Schema([
+      EntitySchema(
+        "Tile", deleteWins: deletesWin, .integer("x"), .counter("n", default: 5), .text("t", default: "plain"),
+        .counter("m"))
+    ])
+    specification = CounterSpecification(devices: Self.devices, deletesWin: deletesWin)
+    let skews = (0..<Self.devices).map { _ in seed % 2 == 0 ? 0 : Int64(random.below(7)) * 900 - 2_700 }
+    let clock = ShredStage.Clock(1_000_000)
+    (self.schema, self.skews, self.clock) = (schema, skews, clock)
+    (self.random, stores) = (
+      random,
+      try (0..<Self.devices).map { device in
+        var options = StoreOptions()
+        options.plant(planted)
+        options.chooseCapture(by: seed, device: device)
+        options.mintReplica = { ReplicaID(high: UInt64(device + 1), low: seed) }
+        options.now = { Date(timeIntervalSince1970: Double(clock.value + skews[device]) / 1000) }
+        return try Store(inMemory: schema, options: options)
+      }
+    )
+  }
+
+  // MARK: Playing
+
+  private func run(steps: Int) throws {
+    for _ in 0..<steps {
+      clock.value += 1000
+      try step()
+    }
+    for _ in 0..<2 {
+      for one in 0..<Self.devices { for other in 0..<Self.devices where one != other { try pull(one, other) } }
+    }
+    let summaries = try stores.map { try $0.summary() }
+    guard summaries.allSatisfy({ $0.vector == summaries[0].vector && $0.fingerprint == summaries[0].fingerprint })
+    else { throw Failure("devices differ at the end") }
+    for store in stores {
+      let report = try store.verify()
+      guard report.isSound else { throw Failure(report.problems.joined(separator: "; ")) }
+    }
+  }
+
+  private func step() throws {
+    let device = random.below(Self.devices)
+    let key = random.pick(Self.keys)
+    let isThere = specification.isVisible(device, key)
+    switch random.below(20) {
+    case 0..<4:
+      let other = random.below(Self.devices)
+      if other != device { try pull(device, other) }
+    case 4: try put(device)
+    case 5: try take(device)
+    case 6..<9 where !isThere: try insert(device, key)
+    case 9 where isThere: try delete(device, key)
+    case 10 where !isThere: try restore(device, key)
+    case 11 where purges: try purge(device)
+    case _ where isThere: try change(device, key)
+    default: break
+    }
+    try check(device)
+  }
+
+  private func note(_ device: Int, _ key: String, _ field: String, _ act: CounterSpecification.Act) {
+    specification.note(device, key, field, act, clock: clock.value + skews[device])
+  }
+
+  private func name(_ key: String) throws -> AnyRecordName { try AnyRecordName(type: "Tile", key: key) }
+
+  private func insert(_ device: Int, _ key: String) throws {
+    log.append("\(device) inserts \(key)")
+    var numbers: [String: Int64] = [:]
+    for field in Self.fields where random.chance(60) { numbers[field] = Int64(random.below(20)) - 5 }
+    let x: Int64? = random.chance(50) ? Int64(random.below(9)) : nil
+    let id = try name(key)
+    var values = numbers.mapValues(Value.integer)
+    values["x"] = x.map(Value.integer) ?? .null
+    try stores[device].write { [schema] in try schema.put($0, id, values) }
+    note(device, key, "", .exist)
+    for field in Self.fields {
+      let start = CounterSpecification.start[field] ?? 0
+      let number = numbers[field] ?? start
+      // What is a default and was never anything else is no write.
+      if number != start || specification.hasWrites(device, key, field) { note(device, key, field, .set(number)) }
+    }
+    // An insert under a known name writes null over what was there.
+    if x != nil || specification.values(device, key) != [nil] { note(device, key, "x", .edit(x)) }
+  }
+
+  private func delete(_ device: Int, _ key: String) throws {
+    log.append("\(device) deletes \(key)")
+    let id = try name(key)
+    try stores[device].write { [schema] in try schema.delete($0, id) }
+    note(device, key, "", .delete)
+  }
+
+  private func restore(_ device: Int, _ key: String) throws {
+    do {
+      try stores[device].restore(try name(key))
+    } catch let error as StoreError where [.noSuchRecord, .purged].contains(error.code) {
+      return
+    }
+    log.append("\(device) restores \(key)")
+    note(device, key, "", .exist)
+  }
+
+  private func purge(_ device: Int) throws {
+    log.append("\(device) purges")
+    try stores[device].empty(ripe: nil)
+    for key in Self.keys where specification.isDeleted(device, key) { note(device, key, "", .purge) }
+  }
+
+  /// One transaction of one to three statements.
+  private func change(_ device: Int, _ key: String) throws {
+    let id = try name(key)
+    let acts = (0..<(1 + random.below(3))).map { _ in (random.below(6), random.pick(Self.fields), random.below(40)) }
+    var notes: [(String, CounterSpecification.Act)] = []
+    try stores[device].write { [schema, clock] db in
+      // What plain SQL adds is known at the end of the transaction, or where a set is made.
+      var before: [String: Int64] = [:]
+      func shown(_ field: String) throws -> Int64 {
+        try Int64.fetchOne(db, sql: "SELECT \(field) FROM Tile WHERE id = ?", arguments: [id.text]) ?? 0
+      }
+      func settle() throws {
+        for field in Self.fields {
+          let now = try shown(field)
+          if let old = before[field], now != old { notes.append((field, .add(now - old))) }
+          before[field] = now
+        }
+      }
+      try settle()
+      for (act, field, number) in acts {
+        switch act {
+        case 0:
+          try db.execute(sql: "UPDATE Tile SET \(field) = \(field) + ? WHERE id = ?", arguments: [number, id.text])
+        case 1: try schema.add(db, id, field, -Int64(number))
+        case 2: try db.execute(sql: "UPDATE Tile SET \(field) = ? WHERE id = ?", arguments: [number, id.text])
+        case 3:
+          try settle()
+          try schema.set(db, id, field, to: Int64(number))
+          before[field] = Int64(number)
+          notes.append((field, .set(Int64(number))))
+        case 4:
+          try db.execute(
+            sql: "UPDATE Tile SET x = ?, \(field) = \(field) + 1 WHERE id = ?", arguments: [number, id.text])
+        default:
+          try db.execute(sql: "UPDATE Tile SET t = ? WHERE id = ?", arguments: ["text \(clock.value)", id.text])
+        }
+      }
+      try settle()
+    }
+    let x = try stores[device].read {
+      try Int64.fetchOne($0, sql: "SELECT x FROM Tile WHERE id = ?", arguments: [id.text])
+    }
+    log.append("\(device) changes \(key): \(acts) \(notes)")
+    for (field, act) in notes { note(device, key, field, act) }
+    if let x, specification.values(device, key).first != x { note(device, key, "x", .edit(x)) }
+    if acts.contains(where: { $0.0 == 5 }) { note(device, key, "t", .edit(0)) }
+  }
+
+  // MARK: Deltas
+
+  private func pull(_ one: Int, _ other: Int) throws {
+    log.append("\(one) pulls from \(other)")
+    let base = random.chance(15) ? StateVector() : try stores[one].vector
+    try stores[one].apply(try stores[other].delta(since: base))
+    specification.known[one].formUnion(specification.known[other])
+  }
+
+  private func put(_ device: Int) throws {
+    log.append("\(device) puts a file")
+    let base = random.chance(50) ? StateVector() : try stores[random.below(Self.devices)].vector
+    files.append(
+      File(bytes: try stores[device].delta(since: base), base: base, known: specification.known[device]))
+  }
+
+  private func take(_ device: Int) throws {
+    guard !files.isEmpty else { return }
+    let place = random.below(files.count)
+    let file = files[place]
+    guard try stores[device].vector.covers(try header(file.bytes).base) else { return }
+    log.append("\(device) takes file \(place)")
+    try stores[device].apply(file.bytes)
+    specification.known[device].formUnion(file.known)
+  }
+
+  private func header(_ bytes: [UInt8]) throws -> DeltaHeader { try DeltaReader(bytes).header }
+
+  // MARK: Checking
+
+  private func check(_ device: Int) throws {
+    for key in Self.keys {
+      let id = try name(key)
+      let row = try stores[device].read { db in
+        try Row.fetchOne(db, sql: "SELECT n, m, x FROM Tile WHERE id = ?", arguments: [id.text])
+      }
+      guard (row != nil) == specification.isVisible(device, key) else {
+        throw Failure("\(key) is \(row == nil ? "hidden" : "shown") on \(device)")
+      }
+      guard let row else { continue }
+      for field in Self.fields {
+        let (number, allowed): (Int64, [Int64]) = (row[field], specification.numbers(device, key, field))
+        guard allowed.contains(number) else {
+          throw Failure("\(key).\(field) is \(number) on \(device), and should be \(allowed)")
+        }
+      }
+      let (x, allowed): (Int64?, [Int64?]) = (row["x"], specification.values(device, key))
+      guard allowed.contains(x) else { throw Failure("\(key).x is \(String(describing: x)) on \(device): \(allowed)") }
+    }
+  }
+
+  /// Returns the first check of a history that fails, with its steps; nil if none does.
+  package static func failure(_ seed: UInt64, planted: PlantedFault = []) -> String? {
+    var history: CounterHistory?
+    do {
+      let new = try CounterHistory(seed, planted)
+      history = new
+      try new.run(steps: [20, 40, 70][Int(seed % 3)])
+      return nil
+    } catch {
+      return "TALLY_SEED=\(seed)\n\(history?.log.joined(separator: "\n") ?? "")\n\(error)"
+    }
+  }
+}

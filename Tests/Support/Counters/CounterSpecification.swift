@@ -1,0 +1,137 @@
+/// What counters must show, by what every device has heard of: events with what their authors had seen. It knows no
+/// register, total or delta.
+///
+/// A number is what the latest set that counts has said, and everything that was added and that this set had not seen.
+/// A set that somebody had seen who purged the record may be missing (E1 of Contract.md, section 11): then an earlier
+/// one counts, or the counter's default; all that was ever added still does.
+struct CounterSpecification {
+  /// The order of writes of one thing.
+  struct Moment: Comparable {
+    var time: Int64
+    var author: Int
+
+    static func < (lhs: Moment, rhs: Moment) -> Bool { (lhs.time, lhs.author) < (rhs.time, rhs.author) }
+  }
+
+  enum Act: Equatable {
+    case add(Int64)
+    case set(Int64)
+    /// Of the field beside the counters; nil for null.
+    case edit(Int64?)
+    /// An insert or a restore.
+    case exist
+    case delete
+    case purge
+  }
+
+  struct Event {
+    var record: String
+    /// The counter or field; empty where the record as a whole is meant.
+    var field: String
+    var act: Act
+    var moment: Moment
+    /// The events that the author had seen, its own among them.
+    var seen: Set<Int>
+  }
+
+  static let start: [String: Int64] = ["n": 5, "m": 0]
+
+  let deletesWin: Bool
+  private(set) var events: [Event] = []
+  /// For each device the events that it has heard of.
+  var known: [Set<Int>]
+
+  init(devices: Int, deletesWin: Bool) {
+    self.deletesWin = deletesWin
+    known = Array(repeating: [], count: devices)
+  }
+
+  mutating func note(_ device: Int, _ record: String, _ field: String, _ act: Act, clock: Int64) {
+    let past = heard(device, record).filter { $0.field == field && $0.act.isSame(as: act) }.map(\.moment.time).max()
+    let number = events.count
+    known[device].insert(number)
+    let moment = Moment(time: max(clock, past.map { $0 + 1 } ?? 0), author: device)
+    events.append(Event(record: record, field: field, act: act, moment: moment, seen: known[device]))
+  }
+
+  private func heard(_ device: Int, _ record: String) -> [Event] {
+    known[device].sorted().map { events[$0] }.filter { $0.record == record }
+  }
+
+  /// Whether a device shows a record.
+  func isVisible(_ device: Int, _ record: String) -> Bool {
+    let here = known[device].sorted().filter { events[$0].record == record }
+    let deleted = here.filter { events[$0].act == .delete }.reduce(into: Set<Int>()) { $0.formUnion(events[$1].seen) }
+    let hasDeletes = here.contains { events[$0].act == .delete }
+    guard hasDeletes else { return here.contains { events[$0].act != .purge } }
+    if deletesWin {
+      let latest = here.filter { events[$0].act == .exist }.max { events[$0].moment < events[$1].moment }
+      return latest.map { !deleted.contains($0) } ?? false
+    }
+    return here.contains { ![.delete, .purge].contains(events[$0].act) && !deleted.contains($0) }
+  }
+
+  /// Whether a record is hidden on a device by a delete.
+  func isDeleted(_ device: Int, _ record: String) -> Bool {
+    !isVisible(device, record) && heard(device, record).contains { $0.act == .delete }
+  }
+
+  /// Whether a device has heard of anything that another number than the default could come from.
+  func hasWrites(_ device: Int, _ record: String, _ counter: String) -> Bool {
+    heard(device, record).contains { event in
+      switch event.act {
+      case .add: event.field == counter
+      case .set(let number): event.field == counter && number != Self.start[counter]
+      case .purge: true
+      case .edit, .exist, .delete: false
+      }
+    }
+  }
+
+  /// The numbers that a device may show of a counter; more than one only after a purge.
+  func numbers(_ device: Int, _ record: String, _ counter: String) -> [Int64] {
+    let here = known[device].sorted().filter { events[$0].record == record }
+    func added(beyond seen: Set<Int>) -> Int64 {
+      here.reduce(0) { sum, number in
+        guard case .add(let amount) = events[number].act, events[number].field == counter, !seen.contains(number)
+        else { return sum }
+        return sum + amount
+      }
+    }
+    let purges = here.filter { events[$0].act == .purge }
+    let sets = here.filter { events[$0].act.isSet && events[$0].field == counter }
+    var allowed: [Int64] = []
+    for number in sets.sorted(by: { events[$1].moment < events[$0].moment }) {
+      guard case .set(let value) = events[number].act else { continue }
+      allowed.append(value + added(beyond: events[number].seen))
+      guard purges.contains(where: { events[$0].seen.contains(number) }) else { return allowed }
+    }
+    return allowed + [(Self.start[counter] ?? 0) + added(beyond: [])]
+  }
+
+  /// The values that a device may show of the field beside the counters; nil for null.
+  func values(_ device: Int, _ record: String) -> [Int64?] {
+    let here = known[device].sorted().filter { events[$0].record == record }
+    let purges = here.filter { events[$0].act == .purge }
+    var allowed: [Int64?] = []
+    let edits = here.filter { events[$0].field == "x" }
+    for number in edits.sorted(by: { events[$1].moment < events[$0].moment }) {
+      guard case .edit(let value) = events[number].act else { continue }
+      allowed.append(value)
+      guard purges.contains(where: { events[$0].seen.contains(number) }) else { return allowed }
+    }
+    return allowed + [nil]
+  }
+}
+
+extension CounterSpecification.Act {
+  var isSet: Bool { if case .set = self { true } else { false } }
+
+  /// Whether both write the same register.
+  func isSame(as other: Self) -> Bool {
+    switch (self, other) {
+    case (.set, .set), (.edit, .edit), (.exist, .exist): true
+    default: false
+    }
+  }
+}
