@@ -178,6 +178,39 @@ import Testing
     #expect(clocks.allSatisfy { !$0.hasPrefix("FFFF") })
   }
 
+  /// A file of format 6 has no counters, and nothing in it changes but its version.
+  @Test func aFileOfTheFormatBeforeCountersOpensAsItIs() throws {
+    let scratch = try Scratch()
+    let older = EntitySchema("Note", .integer("n"))
+    let store = try scratch.store("six", schema: Schema([older]))
+    try run(store, "INSERT INTO Note(id, n) VALUES('Note|~|a', 1), ('Note|~|b', 2)")
+    try run(store, "UPDATE Note SET n = 3 WHERE n = 2")
+    let fingerprint = try store.summary().fingerprint
+    try store.close()
+    func outside<Result>(_ body: (Database) throws -> Result) throws -> Result {
+      let queue = try DatabaseQueue(path: scratch.path("six"))
+      defer { try? queue.close() }
+      return try queue.inDatabase(body)
+    }
+    let log = try outside { db in
+      try db.execute(sql: "PRAGMA user_version = 6")
+      return try Row.fetchAll(db, sql: "SELECT * FROM tally_log")
+    }
+    var options = StoreOptions()
+    options.isReadOnly = true
+    let reading = try Store(existing: scratch.path("six"), options: options)
+    #expect(try reading.read { try Int.fetchOne($0, sql: "SELECT sum(n) FROM Note") } == 4)
+    try reading.close()
+    #expect(try outside { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 6)
+    let newer = try scratch.store("six", schema: Schema([EntitySchema("Note", .integer("n"), .counter("m"))]))
+    #expect(try newer.summary().fingerprint == fingerprint)
+    #expect(try newer.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 7)
+    #expect(try newer.read { try Row.fetchAll($0, sql: "SELECT * FROM tally_log") } == log)
+    try run(newer, "UPDATE Note SET m = m + 1")
+    #expect(try newer.read { try Int.fetchOne($0, sql: "SELECT sum(n + m) FROM Note") } == 6)
+    #expect(try newer.verify().problems == [])
+  }
+
   @Test func aLiveAdditionIsSmall() throws {
     let base = try b.vector
     try a.write { try Tile.score.add(1, to: id, in: $0) }

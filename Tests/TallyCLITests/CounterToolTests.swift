@@ -1,0 +1,44 @@
+import Testing
+
+/// What the tool adds to counters, and sets.
+@Suite struct CounterToolTests {
+  private static let score = "SBScore|~|first"
+  let bench: Bench
+
+  init() throws {
+    bench = try Bench()
+    let schema = #"{"entities":[{"type":"SBScore","fields":{"points":"counter","round":"integer"}}]}"#
+    try bench.write(schema, to: "counting.json")
+    for store in ["a", "b"] { try bench.done("new", store, "--schema", "counting.json") }
+    try bench.done("put", "a", Self.score, "points=3")
+    try bench.done("sync", "a", "b")
+  }
+
+  private func expectPoints(_ number: Int, in store: String) throws {
+    #expect(try bench.done("get", store, Self.score).contains("  points=\(number)\n"), "\(store)")
+  }
+
+  @Test func whatTwoDevicesAddCounts() throws {
+    try bench.done("put", "a", Self.score, "--add", "points=2")
+    try bench.done("put", "b", Self.score, "--add", "points=-1")
+    try bench.done("put", "b", Self.score, "points=10")
+    try bench.done("sync", "a", "b")
+    for store in ["a", "b"] { try expectPoints(12, in: store) }
+    // It sets first, wherever it stands.
+    try bench.done("put", "a", Self.score, "--add", "points=4", "--set", "points=0")
+    try expectPoints(4, in: "a")
+    let why = try bench.done("why", "a", Self.score)
+    #expect(why.contains("  points=-9\n") && why.contains("  added to points=7\n"), "\(why)")
+  }
+
+  @Test func whatCannotBeAddedIsRefused() throws {
+    try bench.unchanged("a") {
+      for number in ["points", "points=", "points=x", "points=1.5", "points=9223372036854775807", "round=1", "none=1"] {
+        try bench.refused(65, ["put", "a", Self.score, "--add", number])
+      }
+      try bench.refused(65, ["put", "a", Self.score, "--set", "round=1"])
+      try bench.refused(66, ["put", "a", "SBScore|~|none", "--add", "points=1"])
+      try bench.refused(64, ["put", "a", "-", "--add", "points=1"])
+    }
+  }
+}
