@@ -91,6 +91,8 @@ examples_of() {
         if (lines[i] ~ /^(@Test|@Suite|@main |@MainActor |@Entity|static |struct |final class |class |enum |func |extension )/) kind = lines[i] ~ /^extension / ? "file" : "enum"
         if (lines[i] !~ /^ *$/ && lines[i] !~ /^import /) break
       }
+      # What an enum makes beside its cases stands in no type.
+      if (kind == "enum" && lines[i] ~ /^enum /) for (i = 1; i <= n; i++) if (lines[i] ~ /^(let|var) [A-Za-z]+ =/) kind = "func"
       print trait ? "\n#if " trait : ""
       print "// " FILENAME
       if (kind == "enum") print "private enum " name " {"

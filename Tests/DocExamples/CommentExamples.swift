@@ -30,21 +30,24 @@ import Testing
 #endif
 
 // Sources/Tally/RawValue+Filters.swift
-private enum Sources_Tally_RawValue_Filters_swift_1 {
+private func Sources_Tally_RawValue_Filters_swift_1() throws {
 enum Level: String { case beginner, expert }
 let games = Game.filter(Column("level") == Level.expert)
+_ = games
 }
 
 // Sources/Tally/RawValue+Filters.swift
-private enum Sources_Tally_RawValue_Filters_swift_2 {
+private func Sources_Tally_RawValue_Filters_swift_2() throws {
 enum Level: String { case beginner, expert }
 let games = Game.filter(Column("level") != Level.expert)
+_ = games
 }
 
 // Sources/Tally/RawValue+Filters.swift
-private enum Sources_Tally_RawValue_Filters_swift_3 {
+private func Sources_Tally_RawValue_Filters_swift_3() throws {
 enum Level: String { case beginner, expert }
 let games = Game.filter([Level.beginner, .expert].contains(Column("level")))
+_ = games
 }
 
 // Sources/TallyCRDT/RecordName.swift
