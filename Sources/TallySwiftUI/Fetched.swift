@@ -29,8 +29,8 @@
   /// }
   /// ```
   ///
-  /// The query goes on as long as the view has an identity, however often SwiftUI makes the view's value again. `$games`
-  /// is the ``TallyStore/Observed`` behind it, with `isLoading`, `error` and `follow(in:_:)`.
+  /// The query goes on as long as the view has an identity, however often SwiftUI makes the view's value again.
+  /// `$games` is the ``TallyStore/Observed`` behind it, with `isLoading`, `error` and `follow(in:_:)`.
   @MainActor @propertyWrapper public struct Fetched<Value: Sendable>: DynamicProperty {
     @State private var observed: Observed<Value>
 

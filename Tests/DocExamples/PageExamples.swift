@@ -94,18 +94,7 @@ if let history = try store.history(of: Pantry.groceries.name) {
 }
 
 // Sources/Tally/Tally.docc/Counters.md
-private enum Sources_Tally_Tally_docc_Counters_md_1 {
-struct Game: Entity, Codable, FetchableRecord, PersistableRecord {
-  static let schema = EntitySchema("Game", .text("name"), .counter("score"))
-  static let score = Counter<Game>("score")
-  var id = RecordName<Game>()
-  var name: String?
-  var score = 0
-}
-}
-
-// Sources/Tally/Tally.docc/Counters.md
-private func Sources_Tally_Tally_docc_Counters_md_2() throws {
+private func Sources_Tally_Tally_docc_Counters_md_1() throws {
 try store.write { db in try Game.score.add(3, to: chess, in: db) }
 }
 

@@ -2,7 +2,8 @@
   import SwiftSyntax
   import SwiftSyntaxMacros
 
-  /// `@Field` adds nothing but the constant of a counter; `@Entity` reads it. Here it also says where it does not belong.
+  /// `@Field` adds nothing but the constant of a counter; `@Entity` reads it. Here it also says where it does not
+  /// belong.
   enum FieldExpansion: PeerMacro {
     /// A static property for a counter, of the same name; and an error if the attribute is not read.
     static func expansion(
