@@ -6,7 +6,6 @@ import GRDB
 /// Whether a column holds a case of an enum, or null for nil.
 ///
 /// ```swift
-/// enum Level: String { case beginner, expert }
 /// let games = Game.filter(Column("level") == Level.expert)
 /// ```
 @_disfavoredOverload
@@ -18,7 +17,6 @@ where Case.RawValue: SQLExpressible {
 /// Whether a column holds anything but a case of an enum, null not counted; for nil, whether it holds anything.
 ///
 /// ```swift
-/// enum Level: String { case beginner, expert }
 /// let games = Game.filter(Column("level") != Level.expert)
 /// ```
 @_disfavoredOverload
@@ -31,7 +29,6 @@ extension Sequence where Element: RawRepresentable, Element.RawValue: SQLExpress
   /// Whether a column holds one of these cases of an enum.
   ///
   /// ```swift
-  /// enum Level: String { case beginner, expert }
   /// let games = Game.filter([Level.beginner, .expert].contains(Column("level")))
   /// ```
   @_disfavoredOverload

@@ -3,10 +3,12 @@
 @_exported import GRDB
 
 @_exported import struct TallyCRDT.AnyRecordName
+@_exported import struct TallyCRDT.ListPosition
 @_exported import struct TallyCRDT.ReplicaID
 @_exported import struct TallySchema.Conflict
 @_exported import protocol TallySchema.Entity
 @_exported import struct TallySchema.EntitySchema
+@_exported import enum TallySchema.ListPlace
 @_exported import struct TallySchema.RecordName
 @_exported import struct TallySchema.Schema
 @_exported import struct TallySchema.SeedAdoption
@@ -21,6 +23,7 @@
 @_exported import struct TallyStore.Counter
 @_exported import struct TallyStore.DeletedRecord
 @_exported import class TallyStore.Observed
+@_exported import struct TallyStore.OrderedChildren
 @_exported import struct TallyStore.Relationship
 @_exported import struct TallyStore.SeededRecord
 @_exported import class TallyStore.Store

@@ -167,9 +167,11 @@ extension SeedState {
 
 /// `link` is the hash of relationship and source, `target` that of the target's name.
 extension ORSetElement {
-  /// Returns the contribution of this element to the fingerprint: its tags and their removals.
+  /// Returns the contribution of this element to the fingerprint: its tags and their removals, and its place.
   public func fingerprint(link: UInt64, target: UInt64) -> Fingerprint {
-    tags.reduce(into: Fingerprint()) { $0 += $1.fingerprint(link: link, target: target) }
+    var sum = tags.reduce(into: Fingerprint()) { $0 += $1.fingerprint(link: link, target: target) }
+    if let place { sum += place.fingerprint(link: link, target: target) }
+    return sum
   }
 
   /// Returns the amount to add to the fingerprint when this element replaces `old`. Cost: what differs is hashed, the
@@ -178,7 +180,16 @@ extension ORSetElement {
     var sum = Fingerprint()
     for tag in old.tags where !contains(tag) { sum -= tag.fingerprint(link: link, target: target) }
     for tag in tags where !old.contains(tag) { sum += tag.fingerprint(link: link, target: target) }
+    guard old.place != place else { return sum }
+    if let place = old.place { sum -= place.fingerprint(link: link, target: target) }
+    if let place { sum += place.fingerprint(link: link, target: target) }
     return sum
+  }
+}
+
+extension ORSetElement.Place {
+  fileprivate func fingerprint(link: UInt64, target: UInt64) -> Fingerprint {
+    CellHasher(name: link, stamp: stamp).hash(.place, target, .blob(position.bytes))
   }
 }
 

@@ -62,6 +62,8 @@ public struct CellHasher: Sendable {
     case life = 10
     case via = 11
     case said = 12
+    /// The place of a link in an ordered relationship.
+    case place = 13
   }
 
   @usableFromInline let prefix: SipHash13

@@ -4,6 +4,9 @@
 /// observed, so an add that the remover had not seen wins over the remove (Shapiro et al., 2011, specification 15).
 /// Unlike there, a removed tag stays as a tombstone until compaction, with the stamp of its removal, and removing is
 /// itself something a state vector counts.
+///
+/// In an ordered relationship an element also has a place among the others: one register, of which the latest write
+/// stays. It is no add: it neither makes a member nor keeps one, and stays when members come and go.
 public struct ORSetElement: Hashable, Sendable {
   /// One add, and its removal if there was one.
   public struct Tag: Hashable, Sendable {
@@ -20,20 +23,67 @@ public struct ORSetElement: Hashable, Sendable {
     }
   }
 
+  /// Where an element stands among the others of an ordered relationship.
+  public struct Place: Hashable, Sendable {
+    /// The write of the place.
+    public var stamp: Stamp
+    /// The place itself: elements order by it, then by name.
+    public var position: ListPosition
+
+    /// Creates a place from the stamp of its write and the position.
+    @inlinable
+    public init(stamp: Stamp, position: ListPosition) {
+      self.stamp = stamp
+      self.position = position
+    }
+
+    /// Whether this write wins over another one: the later; of two under one stamp, which only two copies of one
+    /// replica write, that of the greater position.
+    func wins(over other: Place) -> Bool {
+      stamp != other.stamp ? other.stamp < stamp : other.position < position
+    }
+  }
+
+  /// A place on the heap: most elements have none, and pay one word for it.
+  private final class PlaceBox: Sendable {
+    let place: Place
+    init(_ place: Place) { self.place = place }
+  }
+
   /// All tags, ascending by the dot of the add; no two with the same.
   public var tags: [Tag]
+  private var placeBox: PlaceBox?
+
+  /// The place among the other elements; nil if none was ever written.
+  public var place: Place? {
+    get { placeBox?.place }
+    set { placeBox = newValue.map(PlaceBox.init) }
+  }
+
+  /// Whether nothing was ever written of the element.
+  public var isEmpty: Bool { tags.isEmpty && placeBox == nil }
 
   /// An element that was never added.
   public init() { tags = [] }
 
   /// An element that was added once.
-  @inlinable
   public init(added stamp: Stamp) { tags = [Tag(added: stamp)] }
+
+  /// Whether both have the same tags and the same place.
+  public static func == (lhs: ORSetElement, rhs: ORSetElement) -> Bool {
+    lhs.tags == rhs.tags && (lhs.placeBox === rhs.placeBox || lhs.place == rhs.place)
+  }
+
+  /// Feeds what equality compares.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(tags)
+    hasher.combine(place)
+  }
 
   /// Whether some tag is not removed. For tags of seeds see `isMember(shownSeed:)`.
   public var isMember: Bool { tags.contains { $0.removed == nil } }
 
-  /// The stamp of the only add if nothing else ever happened, or nil.
+  /// The stamp of the only add if no other add and no removal ever happened, or nil.
   @inlinable
   public var uniformStamp: Stamp? {
     tags.count == 1 && tags[0].removed == nil ? tags[0].added : nil
@@ -42,9 +92,11 @@ public struct ORSetElement: Hashable, Sendable {
   /// The dots of the tags that people added and that were never removed.
   public var liveDots: [Dot] { tags.filter { $0.removed == nil && $0.added.rank >= .user }.map { $0.added.dot } }
 
-  /// Every dot in the state: of adds and removals.
+  /// Every dot in the state: of adds and removals, and of the place.
   public var dots: Set<Dot> {
-    Set(tags.map { $0.added.dot }).union(tags.compactMap { $0.removed?.dot })
+    var dots = Set(tags.map { $0.added.dot }).union(tags.compactMap { $0.removed?.dot })
+    if let placeBox { dots.insert(placeBox.place.stamp.dot) }
+    return dots
   }
 
   /// The latest time of any add or removal; nil if there are no tags. A new add or removal is stamped over it.
@@ -65,9 +117,18 @@ public struct ORSetElement: Hashable, Sendable {
     for index in tags.indices where tags[index].removed == nil { tags[index].removed = stamp }
   }
 
-  /// Joins another state of the same element: the union of tags, the greatest removal of each. Commutative,
-  /// associative, idempotent. Cost: the sum of the numbers of tags.
+  /// Gives the element a place; one that was written later stays.
+  public mutating func move(_ stamp: Stamp, to position: ListPosition) {
+    let new = Place(stamp: stamp, position: position)
+    if place.map({ new.wins(over: $0) }) ?? true { place = new }
+  }
+
+  /// Joins another state of the same element: the union of tags, the greatest removal of each, the latest place.
+  /// Commutative, associative, idempotent. Cost: the sum of the numbers of tags.
   public mutating func merge(_ other: ORSetElement) {
+    if let theirs = other.placeBox, theirs !== placeBox, place.map({ theirs.place.wins(over: $0) }) ?? true {
+      placeBox = theirs
+    }
     var merged: [Tag] = []
     merged.reserveCapacity(max(tags.count, other.tags.count))
     var rest = other.tags[...]
@@ -101,13 +162,14 @@ public struct ORSetElement: Hashable, Sendable {
     return result
   }
 
-  /// The part of the state that a peer with the vector `vector` lacks: each tag whose add or whose removal it lacks;
-  /// nil if it lacks nothing.
+  /// The part of the state that a peer with the vector `vector` lacks: each tag whose add or whose removal it lacks,
+  /// and the place; nil if it lacks nothing.
   public func delta(since vector: StateVector) -> ORSetElement? {
     var result = ORSetElement()
     result.tags = tags.filter { tag in
       !vector.covers(tag.added.dot) || tag.removed.map { !vector.covers($0.dot) } ?? false
     }
-    return result.tags.isEmpty ? nil : result
+    if let placeBox, !vector.covers(placeBox.place.stamp.dot) { result.placeBox = placeBox }
+    return result.isEmpty ? nil : result
   }
 }

@@ -194,6 +194,33 @@
     }
   }
 
+  extension EntityColumn where Value == ListPosition? {
+    /// A column of positions in the lists of the records that a reference of this entity names.
+    public static func column(
+      _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName: String? = nil,
+      within reference: String
+    ) -> Self {
+      Self(
+        name, .field(FieldSchema(name, .position, wireName: wireName, within: reference)), takesNull: true,
+        fallback: { nil },
+        decode: { $0.isNull ? .some(nil) : ListPosition.fromDatabaseValue($0).map(Optional.some) },
+        encode: { $0?.databaseValue ?? .null })
+    }
+
+    /// A position in no list.
+    public static func column(
+      _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName _: String? = nil
+    ) -> RefusedColumn<Refusal.PositionInNoList> { RefusedColumn() }
+  }
+
+  extension EntityColumn where Value == ListPosition {
+    /// A position that is not optional.
+    public static func column(
+      _ name: String, default _: @autoclosure () -> Value, isConstant _: Bool, wireName _: String? = nil,
+      within _: String = ""
+    ) -> RefusedColumn<Refusal.RequiredPosition> { RefusedColumn() }
+  }
+
   // MARK: - Which columns there are not
 
   // An overload that is unavailable loses against one that is available and worse, such as that for JSON. So what has
@@ -261,6 +288,13 @@
       _ name: String, default _: @autoclosure () -> Value? = nil, isConstant _: Bool = false, wireName _: String? = nil,
       isIndexed _: Bool
     ) -> RefusedColumn<Refusal.NoReference> { RefusedColumn() }
+
+    /// No position, with the list of one.
+    @_disfavoredOverload
+    public static func column(
+      _ name: String, default _: @autoclosure () -> Value? = nil, isConstant _: Bool = false, wireName _: String? = nil,
+      within _: String
+    ) -> RefusedColumn<Refusal.NoPosition> { RefusedColumn() }
 
     /// A type that nothing can be made of.
     @_disfavoredOverload

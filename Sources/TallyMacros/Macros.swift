@@ -38,6 +38,7 @@
   /// | `Bool` | bool |
   /// | `Date` · `Data` · `UUID` | date · blob · uuid |
   /// | `RecordName<X>?` | a to-one reference |
+  /// | `ListPosition?` | a position in a list, with `@Field(within:)` |
   /// | a type with a raw value | as its raw value |
   /// | any other `Codable` type | json |
   ///
@@ -99,9 +100,11 @@
   ///     unless given.
   ///   - isIndexed: for a reference: whether its column has an index, as it has unless this is false. Deleting what it
   ///     refers to reads the whole table without one.
+  ///   - within: for a position: the name of the reference to the record whose list it orders.
   @attached(peer)
-  public macro Field(renamedFrom: String? = nil, onDelete: DeleteRule = .nullify, isIndexed: Bool = true) =
-    #externalMacro(module: "TallyMacroPlugin", type: "FieldExpansion")
+  public macro Field(
+    renamedFrom: String? = nil, onDelete: DeleteRule = .nullify, isIndexed: Bool = true, within: String? = nil
+  ) = #externalMacro(module: "TallyMacroPlugin", type: "FieldExpansion")
 
   /// The way in which a property of an `@Entity` merges, where it is not that the later write stays.
   public enum FieldMerge: Sendable {
@@ -139,11 +142,13 @@
   /// }
   /// ```
   ///
+  /// With `@Members(ordered: true)` the members have an order that people give them.
+  ///
   /// `try Club.members.insert(db, ann.id, to: chessClub.id)` adds a member, and joins with what other devices add
   /// and remove as `Relationship` says.
   ///
   /// The property's name is the relationship's, and with the entity's that of the join table: `Club_members`. Neither
   /// can change.
   @attached(accessor)
-  public macro Members() = #externalMacro(module: "TallyMacroPlugin", type: "MembersExpansion")
+  public macro Members(ordered: Bool = false) = #externalMacro(module: "TallyMacroPlugin", type: "MembersExpansion")
 #endif

@@ -30,6 +30,12 @@
     public enum NoReference {}
     /// A number of more than 63 bits.
     public enum Unsigned {}
+    /// A position without the list that it is in.
+    public enum PositionInNoList {}
+    /// A position that is not optional.
+    public enum RequiredPosition {}
+    /// The reason for a property that has the list of a position and is none.
+    public enum NoPosition {}
   }
 
   /// A number that may be too large for SQLite's integers. Conforming a type refuses it as a column.
@@ -69,6 +75,29 @@
   extension RefusedColumn where Reason == Refusal.WholeRecord {
     /// Unavailable, so that the compiler gives the reason where the property is declared.
     @available(*, unavailable, message: "A record refers to another by its name: make it RecordName<Target>?")
+    public var property: EntitySchema.Property { fatalError("refused") }
+  }
+
+  extension RefusedColumn where Reason == Refusal.PositionInNoList {
+    /// Unavailable, so that the compiler gives the reason where the property is declared.
+    @available(
+      *, unavailable,
+      message: "A position is within the list of a record: name the reference, as in @Field(within: \"list\")"
+    )
+    public var property: EntitySchema.Property { fatalError("refused") }
+  }
+
+  extension RefusedColumn where Reason == Refusal.RequiredPosition {
+    /// Unavailable, so that the compiler gives the reason where the property is declared.
+    @available(
+      *, unavailable, message: "A position must be optional: it may not have arrived yet, and older apps give none"
+    )
+    public var property: EntitySchema.Property { fatalError("refused") }
+  }
+
+  extension RefusedColumn where Reason == Refusal.NoPosition {
+    /// Unavailable, so that the compiler gives the reason where the property is declared.
+    @available(*, unavailable, message: "Only a position is 'within' a list: make it ListPosition?")
     public var property: EntitySchema.Property { fatalError("refused") }
   }
 

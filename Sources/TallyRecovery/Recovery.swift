@@ -256,10 +256,10 @@ private final class Salvage {
       if kind.isKnown {
         try reading.readRows(kind.table, kind.rowSQL) { query in
           guard let key = try reader.key(in: query) else { return }
-          let stored = try reader.link(in: query)
+          let stored = try reader.link(in: query, kind)
           let element = within(stored.element.sound)
           check { () throws(StoreError) in try catalog.check(stored, key, kind) }
-          if !element.tags.isEmpty { try link(key, kind, element) }
+          if !element.isEmpty { try link(key, kind, element) }
         }
       }
       let cut = "SELECT source, target, body FROM tally_cut WHERE kind = \(kind.number)"
@@ -268,7 +268,7 @@ private final class Salvage {
         let stored = try query.withBlob(2) { try reader.hiddenLink($0) }
         let element = within(stored.element.sound)
         check { () throws(StoreError) in try catalog.check(stored, key, kind) }
-        if !element.tags.isEmpty { try link(key, kind, element) }
+        if !element.isEmpty { try link(key, kind, element) }
       }
     }
     try readNameless(reading)
@@ -384,13 +384,12 @@ extension RecordState {
 }
 
 extension ORSetElement {
-  /// Without tags and removals that no version writes.
+  /// Without tags, removals and a place that no version writes.
   fileprivate var sound: ORSetElement {
     var result = self
     result.tags.removeAll { $0.added.dot.sequence == 0 }
-    for index in result.tags.indices where result.tags[index].removed?.dot.sequence == 0 {
-      result.tags[index].removed = nil
-    }
+    result.tags = result.tags.map { $0.removed?.dot.sequence == 0 ? .init(added: $0.added) : $0 }
+    if place?.stamp.dot.sequence == 0 { result.place = nil }
     return result
   }
 }

@@ -60,6 +60,7 @@ struct BlockDictionaries {
       note(tag.added)
       if let removed = tag.removed { note(removed) }
     }
+    if let place = element.place { note(place.stamp) }
   }
 
   mutating func seal() {

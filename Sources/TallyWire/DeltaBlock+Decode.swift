@@ -40,7 +40,7 @@ extension BlockDraft {
       if let packed, !packed.items.isEmpty { self.packed.append(packed) }
     }
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 4, "relationships")) {
-      let group = try Self.decodeLinks(&reader, dictionaries, &budget)
+      let group = try Self.decodeLinks(&reader, dictionaries, &budget, version)
       if let last = block.links.last, !Self.id(last).utf8.lexicographicallyPrecedes(Self.id(group).utf8) {
         throw WireError(.malformed, "the relationships are not ascending")
       }
@@ -129,7 +129,7 @@ extension BlockDraft {
   }
 
   private static func decodeLinks(
-    _ reader: inout ByteReader, _ dictionaries: BlockDictionaries, _ budget: inout BlockBudget
+    _ reader: inout ByteReader, _ dictionaries: BlockDictionaries, _ budget: inout BlockBudget, _ version: UInt8
   ) throws(WireError) -> DeltaBlock.Links {
     var group = DeltaBlock.Links(
       source: try reader.identifier("a type"), relationship: try reader.identifier("a relationship"),
@@ -137,9 +137,10 @@ extension BlockDraft {
     var last: (source: RecordKey, name: AnyRecordName, target: RecordKey)?
     let count = try reader.count(ofElementsWithAtLeast: 4, "links")
     try budget.take(items: count)
+    let known = LinkFlags.known(in: version)
     for _ in 0..<count {
       let flags = try reader.byte()
-      guard flags & ~LinkFlags.all == 0 else { throw WireError(.malformed, "unknown flags of a link") }
+      guard flags & ~known == 0 else { throw WireError(.malformed, "unknown flags of a link") }
       let source: (RecordKey, AnyRecordName)
       if flags & LinkFlags.sameSource != 0 {
         guard let last, flags & LinkFlags.sourceIsText == 0 else {
@@ -155,7 +156,7 @@ extension BlockDraft {
         throw WireError(.malformed, "the links are not ascending")
       }
       last = (source.0, source.1, target.0)
-      let element = try reader.element(isSimple: flags & LinkFlags.simple != 0, dictionaries, &budget)
+      let element = try reader.element(flags, dictionaries, &budget)
       group.items.append(DeltaBlock.Link(source: source.1, target: target.1, element: element))
     }
     guard !group.items.isEmpty else { throw WireError(.malformed, "a relationship has no links") }
@@ -415,12 +416,47 @@ extension ByteReader {
   }
 
   fileprivate mutating func element(
-    isSimple: Bool, _ dictionaries: BlockDictionaries, _ budget: inout BlockBudget
+    _ flags: UInt8, _ dictionaries: BlockDictionaries, _ budget: inout BlockBudget
   ) throws(WireError) -> ORSetElement {
-    if isSimple {
+    var element: ORSetElement
+    if flags & LinkFlags.simple != 0 {
       try budget.take(cells: 2)
-      return ORSetElement(added: try stamp(dictionaries))
+      element = ORSetElement(added: try stamp(dictionaries))
+    } else {
+      element = try tags(dictionaries, &budget)
+      guard element.uniformStamp == nil, !element.isEmpty || flags & LinkFlags.place != 0 else {
+        throw WireError(.malformed, "a link is not in its shortest form")
+      }
     }
+    guard flags & (LinkFlags.place | LinkFlags.placeOfTag) != 0 else { return element }
+    element.place = try place(flags, uniform: element.uniformStamp, dictionaries, &budget)
+    return element
+  }
+
+  private mutating func place(
+    _ flags: UInt8, uniform: Stamp?, _ dictionaries: BlockDictionaries, _ budget: inout BlockBudget
+  ) throws(WireError) -> ORSetElement.Place {
+    try budget.take(cells: 2)
+    let stamp: Stamp
+    if flags & LinkFlags.placeOfTag != 0 {
+      guard flags & LinkFlags.place != 0, let uniform else {
+        throw WireError(.malformed, "a place has the stamp of no tag")
+      }
+      stamp = uniform
+    } else {
+      stamp = try self.stamp(dictionaries)
+      guard stamp != uniform else { throw WireError(.malformed, "a place is not in its shortest form") }
+    }
+    let count = try count(limit: ListPosition.byteLimit, "a position")
+    guard let position = ListPosition(bytes: Array(try take(count))) else {
+      throw WireError(.malformed, "a position has no bytes")
+    }
+    return ORSetElement.Place(stamp: stamp, position: position)
+  }
+
+  private mutating func tags(
+    _ dictionaries: BlockDictionaries, _ budget: inout BlockBudget
+  ) throws(WireError) -> ORSetElement {
     var element = ORSetElement()
     let count = try count(ofElementsWithAtLeast: 2, "tags")
     try budget.take(cells: 2 * count)
@@ -435,9 +471,6 @@ extension ByteReader {
         throw WireError(.malformed, "the tags are not ascending")
       }
       element.tags.append(tag)
-    }
-    guard !element.tags.isEmpty, element.uniformStamp == nil else {
-      throw WireError(.malformed, "a link is not in its shortest form")
     }
     return element
   }

@@ -143,6 +143,7 @@ extension DeltaBlock {
         let isSameSource = source == previous?.source
         if isSameSource, target == previous?.target { output.repeatsKey = true }
         output.writer.link(isSameSource ? nil : source, target, element, &dictionaries)
+        if element.place != nil { output.needsThirdVersion = true }
         previous = (source, target)
       }
       output.flush()
@@ -179,7 +180,13 @@ enum LinkFlags {
   static let sameSource: UInt8 = 4
   /// One tag that is not removed.
   static let simple: UInt8 = 8
-  static let all: UInt8 = 15
+  /// A place in an ordered relationship.
+  static let place: UInt8 = 16
+  /// The place has the stamp of the only tag.
+  static let placeOfTag: UInt8 = 32
+
+  /// Those that a version of the format knows.
+  static func known(in version: UInt8) -> UInt8 { version < 3 ? 15 : 63 }
 }
 
 /// Writes the records of one type: states, and packed ones among them.
@@ -433,15 +440,24 @@ extension ByteWriter {
   ) {
     var flags: UInt8 = target.isText ? LinkFlags.targetIsText : 0
     if let source { flags |= source.isText ? LinkFlags.sourceIsText : 0 } else { flags |= LinkFlags.sameSource }
-    if element.uniformStamp != nil { flags |= LinkFlags.simple }
+    let (uniform, place) = (element.uniformStamp, element.place)
+    if uniform != nil { flags |= LinkFlags.simple }
+    if let place { flags |= place.stamp == uniform ? LinkFlags.place | LinkFlags.placeOfTag : LinkFlags.place }
     byte(flags)
     if let source { key(source) }
     key(target)
-    if let stamp = element.uniformStamp { return varint(dictionaries.number(of: stamp)) }
-    varint(element.tags.count)
-    for tag in element.tags {
-      varint(dictionaries.number(of: tag.added))
-      varint(tag.removed.map { dictionaries.number(of: $0) + 1 } ?? 0)
+    if let uniform {
+      varint(dictionaries.number(of: uniform))
+    } else {
+      varint(element.tags.count)
+      for tag in element.tags {
+        varint(dictionaries.number(of: tag.added))
+        varint(tag.removed.map { dictionaries.number(of: $0) + 1 } ?? 0)
+      }
     }
+    guard let place else { return }
+    if place.stamp != uniform { varint(dictionaries.number(of: place.stamp)) }
+    varint(place.position.bytes.count)
+    bytes.append(contentsOf: place.position.bytes)
   }
 }

@@ -24,8 +24,8 @@ public struct DeltaHeader: Hashable, Sendable {
   /// The sender's fingerprint in that snapshot, to compare with when the receiver's vector equals the target
   /// afterwards.
   public var fingerprint: Fingerprint?
-  /// The version of the format that the delta is in. Version 3 has counters as well; what both can say has the same
-  /// bytes in both.
+  /// The version of the format that the delta is in. Version 3 has counters and places in ordered relationships as
+  /// well; what both can say has the same bytes in both.
   public let version: UInt8
 
   /// A header. `base` is lowered to what `target` covers. Readers refuse a target of more than `WireLimits.replicas`

@@ -31,23 +31,26 @@ import Testing
 
 // Sources/Tally/RawValue+Filters.swift
 private func Sources_Tally_RawValue_Filters_swift_1() throws {
-enum Level: String { case beginner, expert }
 let games = Game.filter(Column("level") == Level.expert)
 _ = games
 }
 
 // Sources/Tally/RawValue+Filters.swift
 private func Sources_Tally_RawValue_Filters_swift_2() throws {
-enum Level: String { case beginner, expert }
 let games = Game.filter(Column("level") != Level.expert)
 _ = games
 }
 
 // Sources/Tally/RawValue+Filters.swift
 private func Sources_Tally_RawValue_Filters_swift_3() throws {
-enum Level: String { case beginner, expert }
 let games = Game.filter([Level.beginner, .expert].contains(Column("level")))
 _ = games
+}
+
+// Sources/TallyCRDT/ListPosition.swift
+private func Sources_TallyCRDT_ListPosition_swift_1() throws {
+let chapters = try Chapter.order(Column("rank"), Column("id")).fetchAll(db)
+_ = chapters
 }
 
 // Sources/TallyCRDT/RecordName.swift

@@ -88,6 +88,55 @@ for conflict in try store.conflicts() {
 }
 }
 
+// Sources/TallySchema/Schema/EntitySchema+Properties.swift
+private func Sources_TallySchema_Schema_EntitySchema_Properties_swift_1() throws {
+let note = EntitySchema("Note", .text("title", default: ""), .text("body", renamedFrom: "text"))
+_ = note
+}
+
+// Sources/TallySchema/Schema/EntitySchema+Properties.swift
+private func Sources_TallySchema_Schema_EntitySchema_Properties_swift_2() throws {
+let item = EntitySchema("Item", .integer("amount", default: 1))
+_ = item
+}
+
+// Sources/TallySchema/Schema/EntitySchema+Properties.swift
+private func Sources_TallySchema_Schema_EntitySchema_Properties_swift_3() throws {
+let game = EntitySchema("Game", .text("name"), .counter("score"))
+_ = game
+}
+
+// Sources/TallySchema/Schema/EntitySchema+Properties.swift
+private func Sources_TallySchema_Schema_EntitySchema_Properties_swift_4() throws {
+let item = EntitySchema("Item", .date("due"))
+_ = item
+}
+
+// Sources/TallySchema/Schema/EntitySchema+Properties.swift
+private func Sources_TallySchema_Schema_EntitySchema_Properties_swift_5() throws {
+let game = EntitySchema("Game", .json("rules"))
+_ = game
+}
+
+// Sources/TallySchema/Schema/EntitySchema+Properties.swift
+private func Sources_TallySchema_Schema_EntitySchema_Properties_swift_6() throws {
+let chapter = EntitySchema(
+  "Chapter", .reference("book", to: "Book", onDelete: .cascade), .position("rank", within: "book"))
+_ = chapter
+}
+
+// Sources/TallySchema/Schema/EntitySchema+Properties.swift
+private func Sources_TallySchema_Schema_EntitySchema_Properties_swift_7() throws {
+let item = EntitySchema("Item", .reference("list", to: "ShoppingList", onDelete: .cascade))
+_ = item
+}
+
+// Sources/TallySchema/Schema/EntitySchema+Properties.swift
+private func Sources_TallySchema_Schema_EntitySchema_Properties_swift_8() throws {
+let game = EntitySchema("Game", .toMany("players", to: "Person"))
+_ = game
+}
+
 // Sources/TallySchema/Schema/EntitySchema.swift
 private enum Sources_TallySchema_Schema_EntitySchema_swift_1 {
 static let schema = EntitySchema(
@@ -109,46 +158,9 @@ let schema = EntitySchema(type: "Note", fields: [])
 _ = schema
 }
 
-// Sources/TallySchema/Schema/EntitySchema.swift
-private func Sources_TallySchema_Schema_EntitySchema_swift_4() throws {
-let note = EntitySchema("Note", .text("title", default: ""), .text("body", renamedFrom: "text"))
-_ = note
-}
-
-// Sources/TallySchema/Schema/EntitySchema.swift
-private func Sources_TallySchema_Schema_EntitySchema_swift_5() throws {
-let item = EntitySchema("Item", .integer("amount", default: 1))
-_ = item
-}
-
-// Sources/TallySchema/Schema/EntitySchema.swift
-private func Sources_TallySchema_Schema_EntitySchema_swift_6() throws {
-let game = EntitySchema("Game", .text("name"), .counter("score"))
-_ = game
-}
-
-// Sources/TallySchema/Schema/EntitySchema.swift
-private func Sources_TallySchema_Schema_EntitySchema_swift_7() throws {
-let item = EntitySchema("Item", .date("due"))
-_ = item
-}
-
-// Sources/TallySchema/Schema/EntitySchema.swift
-private func Sources_TallySchema_Schema_EntitySchema_swift_8() throws {
-let game = EntitySchema("Game", .json("rules"))
-_ = game
-}
-
-// Sources/TallySchema/Schema/EntitySchema.swift
-private func Sources_TallySchema_Schema_EntitySchema_swift_9() throws {
-let item = EntitySchema("Item", .reference("list", to: "ShoppingList", onDelete: .cascade))
-_ = item
-}
-
-// Sources/TallySchema/Schema/EntitySchema.swift
-private func Sources_TallySchema_Schema_EntitySchema_swift_10() throws {
-let game = EntitySchema("Game", .toMany("players", to: "Person"))
-_ = game
+// Sources/TallySchema/Schema/OrderedList.swift
+private func Sources_TallySchema_Schema_OrderedList_swift_1() throws {
+try Chapter.inBook.move(db, intro, to: .before(ending), of: novel)
 }
 
 // Sources/TallySchema/Schema/RecordName+Conformances.swift

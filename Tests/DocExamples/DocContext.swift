@@ -28,6 +28,24 @@ struct Game: Entity, Codable, FetchableRecord, PersistableRecord {
   var score = 0
 }
 
+struct Book: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema("Book", .text("title"))
+  var id = RecordName<Book>()
+  var title: String?
+}
+
+struct Chapter: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema(
+    "Chapter", .text("title"), .reference("book", to: "Book", onDelete: .cascade), .position("rank", within: "book"))
+  static let inBook = OrderedChildren<Chapter, Book>("rank")
+  var id = RecordName<Chapter>()
+  var title: String?
+  var book: RecordName<Book>?
+  var rank: ListPosition?
+}
+
+enum Level: String { case beginner, expert }
+
 struct Note: Entity, Codable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema("Note", .text("text"))
   var id: RecordName<Note>
@@ -96,6 +114,9 @@ var folder: URL { url }
 var token: String { "tally1_" }
 var ann: RecordName<Person> { RecordName() }
 var chess: RecordName<Game> { RecordName() }
+var novel: RecordName<Book> { RecordName() }
+var intro: RecordName<Chapter> { RecordName() }
+var ending: RecordName<Chapter> { RecordName() }
 var toast: RecordName<SpeechType> { RecordName() }
 var generator: SystemRandomNumberGenerator {
   get { SystemRandomNumberGenerator() }

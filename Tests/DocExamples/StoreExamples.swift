@@ -133,11 +133,32 @@ try store.write { db in try Game.players.insert(db, ann, to: chess) }
 
 // Sources/TallyStore/Store/Relationship.swift
 private func Sources_TallyStore_Store_Relationship_swift_7() throws {
-try store.write { db in try Game.players.remove(db, ann, from: chess) }
+try store.write { db in try Game.players.insert(db, ann, to: chess, at: .first) }
 }
 
 // Sources/TallyStore/Store/Relationship.swift
 private func Sources_TallyStore_Store_Relationship_swift_8() throws {
+try store.write { db in try Game.players.move(db, ann, of: chess, to: .last) }
+}
+
+// Sources/TallyStore/Store/Relationship.swift
+private func Sources_TallyStore_Store_Relationship_swift_9() throws {
+try store.write { db in try Game.players.setOrder(db, [ann], of: chess) }
+}
+
+// Sources/TallyStore/Store/Relationship.swift
+private func Sources_TallyStore_Store_Relationship_swift_10() throws {
+let players = try Game.players.ordered(db, of: chess)
+_ = players
+}
+
+// Sources/TallyStore/Store/Relationship.swift
+private func Sources_TallyStore_Store_Relationship_swift_11() throws {
+try store.write { db in try Game.players.remove(db, ann, from: chess) }
+}
+
+// Sources/TallyStore/Store/Relationship.swift
+private func Sources_TallyStore_Store_Relationship_swift_12() throws {
 try store.write { db in try Game.players.set(db, [ann], of: chess) }
 }
 

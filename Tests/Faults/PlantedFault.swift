@@ -188,6 +188,19 @@ package struct PlantedFault: OptionSet, Sendable {
   /// An addition to a record that another device deleted concurrently does not keep it.
   package static let addIsNoTouch = PlantedFault(rawValue: 1 << 83)
 
+  // MARK: Of ordered lists
+
+  /// A move of a member counts as an add, and so as an edit of the record that has the list.
+  package static let moveIsTouch = PlantedFault(rawValue: 1 << 90)
+  /// A member moves by being removed and added again.
+  package static let moveIsRemoveAdd = PlantedFault(rawValue: 1 << 91)
+  /// A position is the middle between its neighbors'.
+  package static let fraction = PlantedFault(rawValue: 1 << 92)
+  /// Members without a place stay without one when others come.
+  package static let bareStay = PlantedFault(rawValue: 1 << 94)
+  /// A link that is not shown loses its place.
+  package static let positionPurged = PlantedFault(rawValue: 1 << 95)
+
   // MARK: Of damage
 
   /// A delta takes up a state that is not what was last written.

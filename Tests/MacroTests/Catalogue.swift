@@ -46,6 +46,8 @@
     var site: URL?
     @Field(renamedFrom: "cost") var price: Decimal = 0
     @Field(onDelete: .cascade, isIndexed: false) var owner: RecordName<Person>?
+    @Field(within: "owner") var place: ListPosition?
+    @Members(ordered: true) static var guests: Relationship<House, Person>
     @Members static var tenants: Relationship<House, Person>
 
     var isLarge: Bool { size > 100 }

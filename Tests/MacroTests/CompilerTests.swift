@@ -79,6 +79,15 @@
       ),
       ("var size: UInt?", "'property' is unavailable: SQLite's integers are signed: use Int64, or Data for more bits"),
       (
+        "var place: ListPosition?",
+        "'property' is unavailable: A position is within the list of a record: name the reference, as in "
+          + "@Field(within: \"list\")"
+      ),
+      (
+        "@Field(within: \"owner\") var level: Level?",
+        "'property' is unavailable: Only a position is 'within' a list: make it ListPosition?"
+      ),
+      (
         "var opaque: Opaque = Opaque()",
         "'column(_:default:isConstant:wireName:)' is unavailable: No column holds this type: make it Codable to keep it "
           + "as JSON, RawRepresentable, or a FieldValue"

@@ -14,9 +14,9 @@
         .real("size", default: 1.5), .bool("isSold", default: false), .text("mood", default: "good"),
         .integer("rank", default: 1), .text("lastMood"), .date("built"), .date("sold"), .uuid("token"), .blob("plan"),
         .json("address"), .json("tags"), .json("notes"), .text("site"),
-        .text("price", default: "0", renamedFrom: "cost"),
+        .text("price", default: "0", renamedFrom: "cost"), .position("place", within: "owner"),
         .reference("owner", to: "TestPerson", onDelete: .cascade, isIndexed: false),
-        .toMany("tenants", to: "TestPerson"))
+        .toMany("guests", to: "TestPerson", ordered: true), .toMany("tenants", to: "TestPerson"))
       var id = RecordName<HouseByHand>()
       var title = "House"
       var rooms: Int?
@@ -36,6 +36,7 @@
       var site: URL?
       var price: Decimal = 0
       var owner: RecordName<Person>?
+      var place: ListPosition?
     }
 
     private static let schema = Schema(Person.self, House.self)

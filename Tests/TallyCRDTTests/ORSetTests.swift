@@ -63,4 +63,49 @@ import Testing
     #expect(element.uniformStamp == nil)
     #expect(element.latestTime == HybridTime(milliseconds: 0))
   }
+
+  // MARK: Places
+
+  private func position(_ byte: UInt8) throws -> ListPosition { try #require(ListPosition(bytes: [byte])) }
+
+  @Test func ofConcurrentMovesTheLaterStays() throws {
+    var (first, second) = (ORSetElement(added: stamp(1, 1)), ORSetElement(added: stamp(1, 1)))
+    first.move(stamp(1, 2, 7), to: try position(1))
+    second.move(stamp(2, 1, 6), to: try position(9))
+    #expect(first.merging(second).place?.position == (try position(1)))
+    #expect(first.merging(second) == second.merging(first))
+    #expect(first.merging(second).tags.count == 1)
+  }
+
+  @Test func aPlaceIsNoMemberAndOutlastsItsRemoval() throws {
+    var element = ORSetElement()
+    element.move(stamp(1, 1), to: try position(1))
+    #expect(!element.isMember && !element.isEmpty && element.liveDots.isEmpty && element.uniformStamp == nil)
+    #expect(element.dots == [stamp(1, 1).dot])
+    element.add(stamp(1, 2))
+    #expect(element.uniformStamp == stamp(1, 2))
+    element.remove(stamp(1, 3))
+    #expect(element.place?.position == (try position(1)))
+    #expect(element.latestTime == HybridTime(milliseconds: 0))
+  }
+
+  @Test func aDeltaHasAPlaceThatThePeerLacksAndNoOther() throws {
+    var element = ORSetElement(added: stamp(1, 1))
+    element.move(stamp(2, 1), to: try position(1))
+    var known = StateVector()
+    known.include(stamp(1, 1).dot)
+    let part = try #require(element.delta(since: known))
+    #expect(part.tags.isEmpty && part.place == element.place)
+    known.include(stamp(2, 1).dot)
+    #expect(element.delta(since: known) == nil)
+  }
+
+  /// Two copies of one replica can write two places under one stamp.
+  @Test func ofTwoPlacesUnderOneStampTheGreaterStays() throws {
+    var (first, second) = (ORSetElement(), ORSetElement())
+    first.move(stamp(1, 1), to: try position(1))
+    second.move(stamp(1, 1), to: try position(2))
+    #expect(first.merging(second).place?.position == (try position(2)))
+    #expect(first.merging(second) == second.merging(first))
+  }
 }

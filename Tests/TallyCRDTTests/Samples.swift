@@ -37,7 +37,8 @@ struct Samples {
 
   private mutating func step() {
     let index = random.below(replicas.count)
-    switch random.below(12) {
+    switch random.below(13) {
+    case 12: move(index)
     case 10, 11: seed(index)
     case 0, 1, 2: write(index)
     case 3: insert(index)
@@ -45,6 +46,13 @@ struct Samples {
     case 5: replicas[index].element.add(stamp(index, over: replicas[index].element.latestTime))
     case 6: replicas[index].element.remove(stamp(index, over: replicas[index].element.latestTime))
     default: replicas[index].pull(replicas[random.below(replicas.count)])
+    }
+  }
+
+  private mutating func move(_ index: Int) {
+    let stamp = stamp(index, over: replicas[index].element.place?.stamp.time)
+    if let position = ListPosition(bytes: [UInt8(1 + random.below(3))]) {
+      replicas[index].element.move(stamp, to: position)
     }
   }
 

@@ -215,6 +215,11 @@ struct Samples {
       if random.chance(30) { element.remove(self.stamp()) }
       element.add(stamp)
     }
+    guard header.version >= 3, random.chance(50) else { return element }
+    if random.chance(20) { element.tags = [] }
+    let stamp = random.chance(50) ? element.uniformStamp ?? self.stamp() : self.stamp()
+    let bytes = (0..<random.pick([1, 7, 8, 512])).map { _ in UInt8(random.below(256)) }
+    element.place = ListPosition(bytes: bytes).map { ORSetElement.Place(stamp: stamp, position: $0) }
     return element
   }
 

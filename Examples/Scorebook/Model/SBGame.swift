@@ -5,10 +5,10 @@ struct SBGame: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema(
     "SBGame",
     .text("title"), .integer("minutes"), .bool("lowestWins", default: false),
-    .toMany("players", to: "SBPerson"), .toMany("favorites", to: "SBPerson"))
+    .toMany("players", to: "SBPerson", ordered: true), .toMany("favorites", to: "SBPerson"))
 
-  /// The people who play this game. A to-many relationship is a set: what one device adds stays, whatever another
-  /// removes meanwhile.
+  /// The people who play this game, in the order in which they take turns. A to-many relationship is a set: what one
+  /// device adds stays, whatever another removes meanwhile, and who is moved is there once.
   static let players = Relationship<SBGame, SBPerson>("players")
   /// The people whose favorite it is.
   static let favorites = Relationship<SBGame, SBPerson>("favorites")
@@ -22,6 +22,11 @@ struct SBGame: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
 }
 
 extension SBGame {
+  /// The names of the players, in their order.
+  static func playerNames(_ db: Database, of game: RecordName<SBGame>) throws -> [String] {
+    try players.ordered(db, of: game).compactMap { try SBPerson.find(db, id: $0).name }
+  }
+
   /// The names of a relationship's members, in alphabetical order.
   static func names(
     _ db: Database, _ relationship: Relationship<SBGame, SBPerson>, of game: RecordName<SBGame>

@@ -17,19 +17,23 @@ extension Story {
     try tablet.does("20:12", "puts Ben back") { db in
       try SBGame.players.insert(db, cast.ben.id, to: chess)
     }
+    try phone.does("20:13", "lets Dora begin") { db in
+      try SBGame.players.move(db, cast.dora.id, of: chess, to: .first)
+    }
     try tablet.does("20:13", "makes it Cléo's favorite, with plain SQL") { db in
       try db.execute(
         sql: "INSERT INTO SBGame_favorites(source, target) VALUES(?, ?)", arguments: [chess, cast.cleo.id])
     }
     try meet { db in
       [
-        Fact("play chess", list(try SBGame.names(db, SBGame.players, of: chess))),
+        Fact("play chess, in turn", list(try SBGame.playerNames(db, of: chess))),
         Fact("like chess best", list(try SBGame.names(db, SBGame.favorites, of: chess))),
       ]
     }
     try checkBoth("Dora and Emil are both in") { db in
       try SBGame.players.members(db, of: chess).isSuperset(of: [cast.dora.id, cast.emil.id])
     }
+    try checkBoth("Dora begins") { db in try SBGame.players.ordered(db, of: chess).first == cast.dora.id }
     try checkBoth("Ben stays: the phone had not seen that he was put back") { db in
       try SBGame.players.members(db, of: chess).contains(cast.ben.id)
     }

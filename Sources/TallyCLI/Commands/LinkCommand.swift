@@ -8,19 +8,38 @@ struct LinkCommand: ParsableCommand {
     discussion: """
       Both records must be there. Prints an ACK as tally put does.
 
-      Example: tally link scores.tally 'SBGame|~|chess' players 'SBPerson|~|ann'
+      In an ordered relationship it comes behind all others, or where --at says; a member moves there.
+
+      Example: tally link scores.tally 'SBGame|~|chess' players 'SBPerson|~|ann' --at first
       """)
 
   @OptionGroup var store: StoreArguments
   @OptionGroup var link: LinkArguments
+  @Option(help: "The place in an ordered relationship: first, last, before:NAME, after:NAME or an index from 0.")
+  var at: String?
 
   func run() throws {
     let names = try link.names()
     try store.writing { store in
       let (name, target) = (try store.meant(names.name), try store.meant(names.target))
       let schema = try store.schema
-      let commit = try store.commit { try schema.link($0, name, link.relationship, to: target) }
+      let place = try at.map(place).map { place in try place.map { try store.meant($0) } }
+      let commit = try store.commit { try schema.link($0, name, link.relationship, to: target, at: place) }
       try Output().acknowledge(name, commit.dot)
+    }
+  }
+
+  private func place(_ text: String) throws -> ListPlace<AnyRecordName> {
+    if text.hasPrefix("before:") { return .before(try recordName(String(text.dropFirst(7)))) }
+    if text.hasPrefix("after:") { return .after(try recordName(String(text.dropFirst(6)))) }
+    switch text {
+    case "first": return .first
+    case "last": return .last
+    default:
+      guard let index = Int(text), index >= 0 else {
+        throw ValidationError("--at \(shown(text)) is none of first, last, before:NAME, after:NAME and an index from 0")
+      }
+      return .index(index)
     }
   }
 }

@@ -50,7 +50,7 @@ extension FieldType {
     case .field(.date): return ISODate.stored(text).map(Value.text)
     case .field(.uuid): return UUID(uuidString: text).map { .blob(withUnsafeBytes(of: $0.uuid) { Array($0) }) }
     case .field(.json): return try Self.json(text)
-    case .field(.blob): return Self.blob(text).map(Value.blob)
+    case .field(.blob), .field(.position): return Self.blob(text).map(Value.blob)
     }
   }
 
@@ -70,7 +70,8 @@ extension FieldType {
       if let number = Self.flags[text] { return .integer(number) }
     case (.field(.real), .object(let members)):
       if case .string(let text)? = members["real"], members.count == 1, let value = Self.real(text) { return value }
-    case (.field(.blob), .object(let members)), (.field(.uuid), .object(let members)):
+    case (.field(.blob), .object(let members)), (.field(.uuid), .object(let members)),
+      (.field(.position), .object(let members)):
       if case .string(let text)? = members["blob"], members.count == 1, let bytes = Hexadecimal.bytes(text) {
         return .blob(bytes)
       }
@@ -81,7 +82,7 @@ extension FieldType {
     case (.field(.date), .string(let text)) where !ISODate.isISO(text) && FieldKind.date.accepts(.text(text)):
       return .text(text)
     case (.field(.date), .string(let text)), (.field(.uuid), .string(let text)), (.field(.blob), .string(let text)),
-      (.reference, .string(let text)):
+      (.field(.position), .string(let text)), (.reference, .string(let text)):
       if let value = try parse(text) { return value }
     default: break
     }
@@ -93,7 +94,7 @@ extension FieldType {
       switch self {
       case .field(.bool): "; write true or false"
       case .field(.date): "; write ISO 8601, for example 2026-02-28T09:30:00Z"
-      case .field(.blob): "; write hexadecimal digits, or base64: and Base64"
+      case .field(.blob), .field(.position): "; write hexadecimal digits, or base64: and Base64"
       default: ""
       }
     return StoreError(.typeMismatch, "\(text) is not \(label)\(hint)")

@@ -8,9 +8,9 @@ enum SchemaKeys {
     guard case .object(let members) = file, case .array(let entities)? = members["entities"] else { return }
     for entity in entities {
       try check(entity, ["type", "fields", "references", "relationships", "deleteWins", "follows"])
-      try checkMembers(entity, "fields", ["kind", "default", "wireName"])
+      try checkMembers(entity, "fields", ["kind", "default", "wireName", "within"])
       try checkMembers(entity, "references", ["to", "onDelete", "isIndexed"])
-      try checkMembers(entity, "relationships", ["to"])
+      try checkMembers(entity, "relationships", ["to", "ordered"])
     }
   }
 

@@ -28,6 +28,8 @@ package struct LoggedTransaction: Sendable {
     case link
     /// The link was removed.
     case unlink
+    /// A member of an ordered relationship was moved.
+    case move
     /// The content of the record was removed for good.
     case empty
     /// The content of the record was written again, into a new life, so that it survives a removal.
@@ -166,6 +168,7 @@ extension StateReader {
         note(.link, tag.added)
         note(.unlink, tag.removed)
       }
+      if let place = stored?.element.place, changes.isEmpty { note(.move, place.stamp) }
     } else if let kind = catalog.records[item.kind], let state = try record(item.name, kind)?.state {
       note(.insert, state.existence)
       for delete in state.deletes { note(.delete, delete.stamp) }

@@ -178,7 +178,7 @@ private struct TouchFinder {
       if let state = try reader.record(name, kind)?.state { consider(try reader.listedDots(state)) }
     }
     for link in try reader.links(of: name, limit: TouchedNames.linkLimit) {
-      let dots = link.tags.flatMap { [$0.added.dot, $0.removed?.dot] }.compactMap { $0 }
+      let dots = (link.tags.flatMap { [$0.added.dot, $0.removed?.dot] } + [link.place?.stamp.dot]).compactMap { $0 }
       consider(Set(dots), relationship: link.relationship, target: link.target.text)
     }
     return first

@@ -42,6 +42,8 @@ package struct RecordReport: Sendable, Codable {
     package var isVisible: Bool
     /// The adds.
     package var tags: [Tag]
+    /// Who gave it its place in an ordered relationship; nil if it has none.
+    package var placed: StampReport?
   }
 
   /// The record's name.
@@ -97,7 +99,8 @@ package struct RecordReport: Sendable, Codable {
     self.links = links.map { link in
       let tags = link.tags.map { Link.Tag(added: StampReport($0.added), removed: $0.removed.map { StampReport($0) }) }
       return Link(
-        relationship: link.relationship, target: link.target.text, isVisible: link.isVisible, tags: tags)
+        relationship: link.relationship, target: link.target.text, isVisible: link.isVisible, tags: tags,
+        placed: link.place.map { StampReport($0.stamp) })
     }
     conflicts = history.conflicts.map { ConflictReport($0) }
     seedVersions = history.seed?.versions ?? []
@@ -119,6 +122,7 @@ extension StateReader {
     var dots = try record(name, kind)?.state.dots ?? []
     for link in try links(of: name, limit: TouchedNames.linkLimit) {
       for tag in link.tags { dots.formUnion([tag.added, tag.removed].compactMap { $0?.dot }) }
+      if let place = link.place { dots.insert(place.stamp.dot) }
     }
     return dots.sorted()
   }

@@ -51,6 +51,7 @@ package struct TimelineReport: Sendable, Codable {
     case .delete: "deleted"
     case .link: "linked"
     case .unlink: "unlinked"
+    case .move: "moved"
     case .empty: "content removed for good"
     case .sayAgain: "said again, to outlive a removal"
     case .seed(let version): "default data, version \(version)"

@@ -26,6 +26,7 @@ export function events(record) {
     }
     for (const deletion of report.deletes) add(deletion.written, "delete", "delete").context = deletion.context;
     if (report.emptying) add(report.emptying.written, "purge", "delete").context = report.emptying.context;
+    for (const link of report.links) if (link.placed && !link.tags.some(tag => id(tag.added) === id(link.placed))) add(link.placed, `${link.relationship} moved`);
     for (const link of report.links) for (const tag of link.tags) {
       add(tag.added, `${link.relationship} +`);
       add(tag.removed, `${link.relationship} −`);

@@ -97,7 +97,8 @@ function links(record) {
   if (!all.size) return null;
   const rows = [...all.values()].map(({ link, stores }) => h("tr", {}, h("th", { scope: "row" }, link.relationship), h("td", {}, recordLink(link.target)),
     record.stores.map((report, store) => h("td", {}, stores[store] ? h("span", { class: `badge ${stores[store].isVisible ? "good" : "bad"}` }, stores[store].isVisible ? "linked" : "not shown") : "–")),
-    h("td", {}, link.tags.map(tag => h("div", {}, "added ", stampNode(tag.added), tag.removed ? [", removed ", stampNode(tag.removed)] : null)))));
+    h("td", {}, link.tags.map(tag => h("div", {}, "added ", stampNode(tag.added), tag.removed ? [", removed ", stampNode(tag.removed)] : null)),
+      link.placed && link.tags.every(tag => tag.added.sequence !== link.placed.sequence || tag.added.by !== link.placed.by) ? h("div", {}, "placed ", stampNode(link.placed)) : null)));
   return [h("h2", {}, "Links"), table("Links of the record", ["Relationship", "To", ...record.stores.map((report, store) => storeName(store)), "History"], rows)];
 }
 

@@ -29,7 +29,11 @@
       }
       let properties =
         entity.properties.map { "EntityColumns.\($0.name).property" }
-        + entity.relationships.map { ".toMany(\"\($0.column)\", to: \($0.target).databaseTableName)" }
+        + entity.relationships.map { relationship in
+          let arguments =
+            ["\"\(relationship.column)\"", "to: \(relationship.target).databaseTableName"] + relationship.options
+          return ".toMany(\(arguments.joined(separator: ", ")))"
+        }
       return """
         \(prefix) static let schema = TallySchema.EntitySchema(
         \(lines(["\"\(entity.type)\""] + entity.options + properties)))

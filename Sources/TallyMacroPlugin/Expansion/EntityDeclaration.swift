@@ -17,8 +17,8 @@
       var isOptional: Bool
       var wireName: String?
       var isCounter: Bool
-      /// `onDelete` and `isIndexed`, as they are written.
-      var referenceArguments: [String]
+      /// `onDelete`, `isIndexed` and `within`, as they are written.
+      var otherArguments: [String]
 
       /// The default value of the initializer's parameter.
       var initialValue: String? { defaultValue ?? (isOptional ? "nil" : nil) }
@@ -27,7 +27,7 @@
       var columnArguments: [String] {
         let values = defaultValue.map { ["default: \($0)", "isConstant: \(isConstant)"] } ?? []
         let names = wireName.map { ["wireName: \"\($0)\""] } ?? []
-        return values + names + (isCounter ? ["isCounter: true"] : []) + referenceArguments
+        return values + names + (isCounter ? ["isCounter: true"] : []) + otherArguments
       }
     }
 
@@ -35,6 +35,8 @@
     struct Relationship {
       var column: String
       var target: String
+      /// `ordered`, as it is written.
+      var options: [String]
     }
 
     /// The struct's name.

@@ -170,7 +170,7 @@
         if variable.attribute(named: "Members") != nil {
           // What is wrong with it, @Members says itself.
           if let members = try? MembersDeclaration.read(variable, in: entity.name).get() {
-            entity.relationships.append(.init(column: members.name, target: members.target))
+            entity.relationships.append(.init(column: members.name, target: members.target, options: members.options))
           }
           continue
         }

@@ -21,9 +21,9 @@
 
     var renamedFrom: String? { self["renamedFrom"]?.expression.plainString }
 
-    /// `onDelete` and `isIndexed`, as they are written.
-    var referenceArguments: [String] {
-      ["onDelete", "isIndexed"].compactMap { self[$0]?.with(\.trailingComma, nil).trimmedDescription }
+    /// `onDelete`, `isIndexed` and `within`, as they are written.
+    var otherArguments: [String] {
+      ["onDelete", "isIndexed", "within"].compactMap { self[$0]?.with(\.trailingComma, nil).trimmedDescription }
     }
 
     /// Why a property cannot be a counter; nil if it can, as far as its text tells.
@@ -62,11 +62,12 @@
               [attribute.removing(argument: "renamedFrom", from: variable)].compactMap { $0 }))
         }
       }
-      for label in ["onDelete", "isIndexed"] {
+      for label in ["onDelete", "isIndexed", "within"] {
         guard let argument = self[label], type.wrapped.isPlain else { continue }
+        let (id, kind) = label == "within" ? ("not-a-position", "position") : ("not-a-reference", "reference")
         diagnostics.append(
           Diagnostic(
-            argument, "not-a-reference", "'\(name)' is no reference, and only a reference has '\(label)'",
+            argument, id, "'\(name)' is no \(kind), and only a \(kind) has '\(label)'",
             [attribute.removing(argument: label, from: variable)].compactMap { $0 }))
       }
       return diagnostics

@@ -14,6 +14,8 @@
     let target: String
     /// The property's type, as it is written.
     let type: String
+    /// `ordered`, as it is written.
+    let options: [String]
 
     static func read(_ variable: VariableDeclSyntax, in entity: String) -> Result<MembersDeclaration, Refusal> {
       guard let binding = variable.bindings.first, variable.bindings.count == 1,
@@ -37,7 +39,13 @@
       }
       return .success(
         MembersDeclaration(
-          name: name, target: arguments[1] == "Self" ? entity : arguments[1], type: type.trimmedDescription))
+          name: name, target: arguments[1] == "Self" ? entity : arguments[1], type: type.trimmedDescription,
+          options: options(variable)))
+    }
+
+    private static func options(_ variable: VariableDeclSyntax) -> [String] {
+      let arguments = variable.attribute(named: "Members")?.arguments?.as(LabeledExprListSyntax.self)
+      return (arguments ?? []).map { $0.with(\.trailingComma, nil).trimmedDescription }
     }
   }
 #endif

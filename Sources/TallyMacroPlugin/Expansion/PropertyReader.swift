@@ -111,7 +111,7 @@
         name: name, column: column, type: type.naming(entity).trimmedDescription,
         defaultValue: value?.naming(entity).trimmedDescription, isConstant: value?.isConstant ?? false,
         isOptional: type.isOptional, wireName: field.renamedFrom, isCounter: field.isCounter,
-        referenceArguments: field.referenceArguments)
+        otherArguments: field.otherArguments)
     }
 
     private mutating func checkName() {

@@ -22,6 +22,9 @@ public enum FieldKind: String, Sendable, CaseIterable {
   case json
   /// A number to which devices add: what each of them adds counts. Column type INTEGER, with a default.
   case counter
+  /// A place in a list that people order: a `ListPosition`, of 1 to 512 bytes that sort as the list does. Column type
+  /// BLOB.
+  case position
 
   /// The kind with its article, for messages.
   package var withArticle: String { (self == .integer ? "an " : "a ") + rawValue }
@@ -31,7 +34,7 @@ public enum FieldKind: String, Sendable, CaseIterable {
     case .text, .date, .json: "TEXT"
     case .integer, .bool, .counter: "INTEGER"
     case .real: "REAL"
-    case .blob, .uuid: "BLOB"
+    case .blob, .uuid, .position: "BLOB"
     }
   }
 
@@ -43,6 +46,7 @@ public enum FieldKind: String, Sendable, CaseIterable {
     case (.text, .text), (.integer, .integer), (.counter, .integer), (.real, .real), (.blob, .blob): true
     case (.bool, .integer(let number)): number == 0 || number == 1
     case (.uuid, .blob(let bytes)): bytes.count == 16
+    case (.position, .blob(let bytes)): (1...ListPosition.byteLimit).contains(bytes.count)
     default: false
     }
   }

@@ -67,6 +67,7 @@ private struct BlankDecoder: Decoder {
     let known: [Any] = [
       Date(timeIntervalSince1970: 0), Data(), UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)), Decimal(0),
     ]
+    if let position = ListPosition(bytes: [1]) as? T { return position }
     for value in known { if let value = value as? T { return value } }
     if let name = try (type as? any BlankRecordName.Type)?.blank() as? T { return name }
     if let first = (type as? any CaseIterable.Type)?.first as? T { return first }

@@ -57,6 +57,7 @@ extension EntitySchema {
         throw StoreError(
           .incompatibleSchema, "\(type).\(relationship.name) holds another type than in the file; declare a new one")
       }
+      if relationship.isOrdered { relationships[index].isOrdered = true }
     }
   }
 }

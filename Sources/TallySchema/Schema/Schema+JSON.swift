@@ -7,8 +7,9 @@ import TallyCRDT
 ///   "references": {"owner": {"to": "SBPerson", "onDelete": "cascade"}},
 ///   "relationships": {"players": {"to": "SBPerson"}}}]}
 /// ```
-/// A field can also be `{"kind":"text","default":"…","wireName":"…"}`. Beside them may stand `"deleteWins": true`,
-/// `"follows": "perField"` and `"unique": [{"fields": ["name"], "policy": "rename"}]`.
+/// A field can also be `{"kind":"text","default":"…","wireName":"…"}`, and a position is
+/// `{"kind":"position","within":"list"}`. Beside them may stand `"deleteWins": true`, `"follows": "perField"` and
+/// `"unique": [{"fields": ["name"], "policy": "rename"}]`.
 extension Schema {
   /// Reads a schema from JSON and checks its rules.
   ///
@@ -67,6 +68,7 @@ extension EntitySchema: Codable {
     var to: String
     var onDelete: DeleteRule?
     var isIndexed: Bool?
+    var ordered: Bool?
   }
 
   /// Reads an entity; columns come in the order of their names.
@@ -84,7 +86,9 @@ extension EntitySchema: Codable {
         $0.key, to: $0.value.to, onDelete: $0.value.onDelete ?? .nullify, isIndexed: $0.value.isIndexed ?? true)
     }
     let relationships = try container.decodeIfPresent([String: Target].self, forKey: .relationships) ?? [:]
-    self.relationships = relationships.sorted { $0.key < $1.key }.map { RelationshipSchema($0.key, to: $0.value.to) }
+    self.relationships = relationships.sorted { $0.key < $1.key }.map {
+      RelationshipSchema($0.key, to: $0.value.to, ordered: $0.value.ordered ?? false)
+    }
   }
 
   /// Encodes the entity in the form that `tally new --schema` reads.
@@ -102,7 +106,8 @@ extension EntitySchema: Codable {
       try container.encode(keyed(targets), forKey: .references)
     }
     if !relationships.isEmpty {
-      try container.encode(keyed(relationships.map { ($0.name, Target(to: $0.to)) }), forKey: .relationships)
+      let targets = relationships.map { ($0.name, Target(to: $0.to, ordered: $0.isOrdered ? true : nil)) }
+      try container.encode(keyed(targets), forKey: .relationships)
     }
   }
 
@@ -114,11 +119,12 @@ private struct FieldCoding: Codable {
   var kind: String
   var defaultValue: ScalarCoding?
   var wireName: String?
+  var within: String?
 
   private enum Key: String, CodingKey {
     case kind
     case defaultValue = "default"
-    case wireName
+    case wireName, within
   }
 
   init(_ field: FieldSchema) {
@@ -126,6 +132,7 @@ private struct FieldCoding: Codable {
     let isUsual = field.defaultValue.isNull || field.kind == .counter && field.defaultValue == .integer(0)
     defaultValue = isUsual ? nil : ScalarCoding(value: field.defaultValue)
     wireName = field.wireName == field.name ? nil : field.wireName
+    within = field.within
   }
 
   init(from decoder: any Decoder) throws {
@@ -137,10 +144,11 @@ private struct FieldCoding: Codable {
     kind = try container.decode(String.self, forKey: .kind)
     defaultValue = try container.decodeIfPresent(ScalarCoding.self, forKey: .defaultValue)
     wireName = try container.decodeIfPresent(String.self, forKey: .wireName)
+    within = try container.decodeIfPresent(String.self, forKey: .within)
   }
 
   func encode(to encoder: any Encoder) throws {
-    guard defaultValue != nil || wireName != nil else {
+    guard defaultValue != nil || wireName != nil || within != nil else {
       var container = encoder.singleValueContainer()
       return try container.encode(kind)
     }
@@ -148,6 +156,7 @@ private struct FieldCoding: Codable {
     try container.encode(kind, forKey: .kind)
     try container.encodeIfPresent(defaultValue, forKey: .defaultValue)
     try container.encodeIfPresent(wireName, forKey: .wireName)
+    try container.encodeIfPresent(within, forKey: .within)
   }
 
   func field(named name: String) throws -> FieldSchema {
@@ -157,7 +166,8 @@ private struct FieldCoding: Codable {
     }
     // A counter begins somewhere.
     let start = kind == .counter ? Value.integer(0) : .null
-    return FieldSchema(name, kind, default: try defaultValue?.value(of: kind) ?? start, wireName: wireName)
+    return FieldSchema(
+      name, kind, default: try defaultValue?.value(of: kind) ?? start, wireName: wireName, within: within)
   }
 }
 

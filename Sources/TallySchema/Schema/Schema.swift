@@ -131,6 +131,7 @@ public struct Schema: Sendable, Hashable, Codable {
         )
       }
     }
+    for field in entity.fields { try check(field, in: entity) }
     for reference in entity.references {
       try check(identifier: reference.name, "reference")
       try insert(column: reference.name, into: &columns, entity.type)
@@ -144,6 +145,25 @@ public struct Schema: Sendable, Hashable, Codable {
     for relationship in entity.relationships {
       try check(identifier: relationship.name, "relationship")
       try insert(relationship.name, into: &relationships, "relationship")
+    }
+  }
+
+  /// Checks what only positions have.
+  private static func check(_ field: FieldSchema, in entity: EntitySchema) throws(StoreError) {
+    guard field.kind == .position else {
+      guard field.within == nil else {
+        throw StoreError(.invalidSchema, "\(entity.type).\(field.name) is no position, so it is within no list")
+      }
+      return
+    }
+    guard let list = field.within, entity.references.contains(where: { $0.name == list }) else {
+      throw StoreError(
+        .invalidSchema,
+        "\(entity.type).\(field.name) is a position within \(field.within.map(printable) ?? "nothing"): "
+          + "name a reference of \(entity.type)")
+    }
+    guard field.defaultValue.isNull else {
+      throw StoreError(.invalidSchema, "\(entity.type).\(field.name) is a position, which has no default")
     }
   }
 

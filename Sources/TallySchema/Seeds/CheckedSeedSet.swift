@@ -15,6 +15,8 @@ package struct CheckedSeedSet {
     package var source: AnyRecordName
     package var relationship: String
     package var target: AnyRecordName
+    /// The number of the member among those of its source, if the relationship is ordered.
+    package var place: Int?
   }
 
   package let name: String
@@ -104,9 +106,12 @@ package struct CheckedSeedSet {
       guard let declared = entity.relationships.first(where: { $0.name == relationship }) else {
         throw Self.error("\(self.name).\(record.key): \(record.type) has no relationship \(printable(relationship))")
       }
-      for key in Set(keys).sorted() {
+      var seen = Set<String>()
+      let members = declared.isOrdered ? keys.filter { seen.insert($0).inserted } : Set(keys).sorted()
+      for (place, key) in members.enumerated() {
         let target = try target(key, declared.to, "\(record.key).\(relationship)")
-        links.append(.init(source: name, relationship: relationship, target: target))
+        links.append(
+          .init(source: name, relationship: relationship, target: target, place: declared.isOrdered ? place : nil))
       }
     }
   }

@@ -6,8 +6,8 @@ import TallyWire
 /// Every installation generates the same one. The virtual replica's id is the first half of the SHA-256 of
 /// `"TallySeeds", generator version, length and UTF-8 of the set's name, version, block`, where the block is the
 /// canonical block of the delta format, version 1, with the replica id zero: what version 2 writes, but for the mark
-/// behind a reference's name. So the id covers all values and their dots, and depends on nothing else: not on the order
-/// of declaration, the platform, the locale or the time.
+/// behind a reference's name. So the id covers all values and their dots, and the order of members where a relationship
+/// is ordered, and depends on nothing else: not on the order of declaration, the platform, the locale or the time.
 package struct SeedHistory {
   /// The version of the generator, which every change of the encoding would raise.
   package static let generator: UInt8 = 1
@@ -65,8 +65,11 @@ extension CheckedSeedSet {
       let id = "\(link.source.type).\(link.relationship).\(link.target.type)"
       let empty = DeltaBlock.Links(
         source: link.source.type, relationship: link.relationship, target: link.target.type, items: [])
-      tagged[id, default: empty].items.append(
-        .init(source: link.source, target: link.target, element: ORSetElement(added: stamp)))
+      var element = ORSetElement(added: stamp)
+      if let place = link.place, let position = ListPosition(element: place, ofRun: replica.high >> 16) {
+        element.move(stamp, to: position)
+      }
+      tagged[id, default: empty].items.append(.init(source: link.source, target: link.target, element: element))
     }
     return DeltaBlock(records: Array(groups.values), links: Array(tagged.values))
   }

@@ -75,7 +75,7 @@ public struct SeedRecord: Sendable, Hashable {
   public var fields: [String: Value]
   /// For each reference the key of the seed that it names.
   public var references: [String: String]
-  /// For each relationship the keys of its members.
+  /// For each relationship the keys of its members: of an ordered one in their order, which a person may change.
   public var relationships: [String: [String]]
 
   /// Declares a record of a type that is known by name only, for tools that have no Swift type for it.

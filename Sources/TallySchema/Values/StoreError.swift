@@ -50,6 +50,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case unknownRelationship
     /// A value has the wrong type for its field, such as a text that is no date in a column of dates.
     case typeMismatch
+    /// There is no room for another position at this place of an ordered list: it would have more than 512 bytes, or
+    /// its neighbors' positions were made by another program. `setOrder` gives the list new ones.
+    case positionTooDeep
     /// A text or blob is over the limit of `WireLimits.valueBytes`, or all values of a record together over
     /// `recordBytes`; or what is added to a counter, or set, does not fit into 64 bits.
     case valueTooLarge

@@ -33,6 +33,8 @@ struct Capture {
     var orphans: [Int] = []
     /// The delete that all deletes of the transaction are, if there was one.
     var delete: SharedDelete?
+    /// The links that came without a place into an ordered relationship.
+    var appended: [LinkCapture.Appended] = []
     /// The changes of the last edit, whose memory the next one uses.
     @exclusivity(unchecked) var changes: [RowChange] = []
   }
@@ -61,6 +63,8 @@ struct Capture {
       try connection.lookingUp {
         try transaction.session.withoutHook {
           try rows.forEachWrite(records: capture.captureOrRefuse, links: capture.captureOrRefuse)
+          guard !progress.appended.isEmpty else { return }
+          try transaction.session.withHook { try LinkCapture(capture).append() }
         }
       }
     }
@@ -81,7 +85,7 @@ struct Capture {
         if try captureShortly(write, kind) { return }
         try transaction.session.withHook { try capture(write, kind) }
       } else if let kind = catalog.links[write.kind] {
-        try transaction.session.withHook { try captureLink(write, kind) }
+        try transaction.session.withHook { try LinkCapture(self).capture(write, kind) }
       }
     } catch let error as StoreError where origin != .app && error.code == .invalidName {
       if let key = write.key { try refusals.refuse(RowAddress(kind: write.kind, key: key), error) }
@@ -371,85 +375,6 @@ struct Capture {
   }
 
   // MARK: Links
-
-  private func captureLink(_ write: PendingWrite, _ kind: LinkKind) throws {
-    let after = try linkRow(write, kind)
-    if let after, write.except.contains(Array(after.key.utf8)) { return }
-    guard let text = after?.key ?? write.key, after != nil || write.before != nil else { return }
-    guard let key = try? LinkKey(text) else {
-      if origin != .app, let after { try writer.unstamp(kind.number, kind.table, row: after.id) }
-      throw StoreError(.invalidName, "\(kind.table): source and target must be record names")
-    }
-    guard key.source.type == kind.source, key.target.type == kind.target else {
-      if origin != .app, let after { try writer.unstamp(kind.number, kind.table, row: after.id) }
-      throw StoreError(
-        .invalidName, "\(kind.table): the source must be a \(kind.source) and the target a \(kind.target)")
-    }
-    if origin != .app { transaction.view.mark(kind.number, key) }
-    let old: ORSetElement
-    var element: ORSetElement
-    let stamp: Stamp
-    let difference: Fingerprint
-    switch (write.before, after) {
-    case (nil, nil): return
-    case (let before?, let after?):
-      guard before.clock != after.clock else { return }
-      let (element, sum) = try reader.element(before.clock)
-      let previous = StoredLink(element: element, place: .row(id: after.id, clock: before.clock), sum: sum)
-      try writer.put(key, kind, element, previous: previous, isShown: true)
-      return
-    case (let before?, nil):
-      let previous = try reader.element(before.clock)
-      old = previous.element
-      element = old
-      stamp = try transaction.stamp(over: old.latestTime)
-      element.remove(stamp)
-      difference = catalog.fingerprint(key, kind, from: old, to: element)
-      if let extra = before.clock.extra { progress.orphans.append(extra.number) }
-      try writer.put(
-        key, kind, element, previous: StoredLink(element: old, place: .nowhere, sum: previous.sum), isShown: false,
-        difference: difference)
-    case (nil, let after?):
-      if let namesBefore { try checkEnds(key, kind, whereThereWere: namesBefore) }
-      let hidden = transaction.facts.hiddenKinds.contains(kind.number) ? try reader.link(hidden: key, kind) : nil
-      old = hidden?.element ?? ORSetElement()
-      element = old
-      stamp = try transaction.stamp(over: old.latestTime)
-      element.add(stamp)
-      difference = catalog.fingerprint(key, kind, from: old, to: element)
-      try writer.adopt(row: after.id, key, kind, element, hidden: hidden, difference: difference)
-    }
-    try transaction.changed(
-      key, kind, from: old, to: element, dots: CollectionOfOne(stamp.dot), fingerprint: difference)
-  }
-
-  private func linkRow(_ write: PendingWrite, _ kind: LinkKind) throws -> (id: RowID, key: String, clock: InlineClock)?
-  {
-    func row(_ query: SQLStatement) throws -> (id: RowID, key: String, clock: InlineClock)? {
-      guard let source = query.text(1), let target = query.text(2) else {
-        throw StoreError(.invalidName, "\(kind.table): source and target must be record names")
-      }
-      return (query.number(0), "\(source)\n\(target)", (try? query.clock(3)) ?? .leaving)
-    }
-    if let number = write.row {
-      let query = try connection.statement(kind.rowByNumber)
-      query.bind(1, number)
-      defer { query.reset() }
-      if try query.step(), let found = try row(query), write.key == nil || write.key == found.key { return found }
-    }
-    guard let key = write.key else { return nil }
-    let query = try connection.statement(kind.row)
-    defer { query.reset() }
-    // The key is two names with a line feed between them. Text that is not a name can contain line feeds of its own, so
-    // each of them is tried.
-    for end in key.unicodeScalars.indices where key.unicodeScalars[end] == "\n" {
-      query.reset()
-      query.bind(1, String(key.unicodeScalars[..<end]))
-      query.bind(2, String(key.unicodeScalars[end...].dropFirst()))
-      if try query.step() { return try row(query) }
-    }
-    return nil
-  }
 
   /// A record that begins a new life starts with empty relationships, on both sides.
   private func endMemberships(of name: AnyRecordName) throws {

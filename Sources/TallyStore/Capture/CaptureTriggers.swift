@@ -236,11 +236,12 @@ struct CaptureTriggers {
     let (table, number) = ("\"\(link.table)\"", link.number)
     let differs = any(
       of: ["OLD.source IS NOT NEW.source", "OLD.target IS NOT NEW.target", clockDiffers, moves] + unique.changes
-        + (unique.isOpaque ? [isFirst(number)] : []))
+        + (link.isOrdered ? ["OLD.position IS NOT NEW.position"] : []) + (unique.isOpaque ? [isFirst(number)] : []))
     func key(_ row: String) -> String { "\(row)source || char(10) || \(row)target" }
     func note(_ operation: Int, _ row: String, _ source: String) -> String {
-      "INSERT INTO tally_pending(kind, op, key, clock, number) "
-        + "SELECT \(number), \(operation), \(key(row)), \(row)tally_clock, \(row)rowid\(source);"
+      let (slot, position) = link.isOrdered ? (", c0", ", \(row)position") : ("", "")
+      return "INSERT INTO tally_pending(kind, op, key, clock, number\(slot)) "
+        + "SELECT \(number), \(operation), \(key(row)), \(row)tally_clock, \(row)rowid\(position)\(source);"
     }
     let others = any(
       of: ["source = NEW.source AND target = NEW.target", "rowid = NEW.rowid"] + unique.conditions)

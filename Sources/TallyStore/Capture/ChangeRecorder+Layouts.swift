@@ -16,11 +16,12 @@ extension ChangeRecorder {
     }
     for link in catalog.knownLinks {
       let names = objects.tables[link.table]?.columns ?? []
+      let position = link.isOrdered ? ["position"] : []
       func place(_ column: String) -> Int32 { Int32(names.firstIndex(of: column) ?? 0) }
       layouts[link.table] = Layout(
-        kind: link.number, count: leastCount(names, ["source", "target", "tally_clock"]),
+        kind: link.number, count: leastCount(names, ["source", "target", "tally_clock"] + position),
         key: [place("source"), place("target")], clock: place("tally_clock"),
-        columns: [], defaults: [], selfReferences: [])
+        columns: position.map(place), defaults: position.map { _ in .blob([]) }, selfReferences: [])
     }
     return layouts
   }

@@ -78,7 +78,8 @@ struct PendingTable: WrittenRows {
 
   private func write(_ address: RowAddress, _ notes: [Int]) throws -> PendingWrite {
     var write = PendingWrite(kind: address.kind, key: address.key)
-    let count = catalog.records[address.kind]?.columns.count ?? 0
+    let count =
+      catalog.records[address.kind]?.columns.count ?? (catalog.links[address.kind]?.isOrdered == true ? 1 : 0)
     for (index, note) in notes.enumerated() {
       let query = try connection.statement(text: Self.select(count))
       defer { query.reset() }

@@ -38,9 +38,15 @@ struct Reconciler {
         try transaction.writer.putSum(name, kind, stored)
       }
     }
+    // Of a link an app's SQL can have changed the position alone.
+    let moved = unfit.links.filter { tables.contains($0.kind.table) && $0.kind.isOrdered && $0.place.isVisible }
+    for (key, kind, place) in moved {
+      transaction.loseSum()
+      guard case .row(let row, let clock) = place else { continue }
+      try note(kind.number, PendingTable.unnotedChange, key.text, row.rawValue, clock)
+    }
     try transaction.capture(.outside, lost: nil)
-    // An app's SQL cannot have changed states of links.
-    guard changed.count == unfit.records.count, unfit.links.isEmpty, transaction.isSumLost else {
+    guard changed.count == unfit.records.count, moved.count == unfit.links.count, transaction.isSumLost else {
       transaction.hasUnfitStates = true
       return try transaction.note(doubt: .damaged, because: StoreError.unfit)
     }
@@ -77,7 +83,7 @@ struct Reconciler {
       var strays: [(String, Int)] = []
       let query = try SQLStatement(connection, link.rowSQL)
       while try query.step() {
-        guard let key = try? reader.key(in: query), let stored = try? reader.link(in: query) else { continue }
+        guard let key = try? reader.key(in: query), let stored = try? reader.link(in: query, link) else { continue }
         if try listed.isStray(
           ListedItems.address(link.number, key.source, key.target), stored.element.dots,
           isHidden: { try reader.link(hidden: key, link) != nil })
@@ -197,7 +203,7 @@ extension WriteTransaction {
 /// The states that do not match the checksums that are stored with them.
 struct UnfitStates {
   private(set) var records: [(name: AnyRecordName, kind: RecordKind, place: Place)] = []
-  private(set) var links: [(key: LinkKey, kind: LinkKind)] = []
+  private(set) var links: [(key: LinkKey, kind: LinkKind, place: Place)] = []
 
   /// Searches all states. Cost: reads the whole store.
   init(_ reader: StateReader) throws {
@@ -206,7 +212,7 @@ struct UnfitStates {
       if catalog.sum(of: stored, name, kind) != stored.sum { records.append((name, kind, stored.place)) }
     }
     try AllStates(reader).forEachLink { key, kind, stored in
-      if catalog.sum(of: stored, key, kind) != stored.sum { links.append((key, kind)) }
+      if catalog.sum(of: stored, key, kind) != stored.sum { links.append((key, kind, stored.place)) }
     }
   }
 }

@@ -71,7 +71,7 @@ extension WriteTransaction {
     for kind in catalog.links.values {
       if kind.isKnown {
         let query = try SQLStatement(connection, kind.rowSQL)
-        while try query.step() { if let link = try? reader.link(in: query) { include(link.element.dots) } }
+        while try query.step() { if let link = try? reader.link(in: query, kind) { include(link.element.dots) } }
       }
       try reader.forEachBody("tally_cut", kind.number) { body in
         if let read = try? StateCoding.decodeLink(body, self.reader) { include(read.element.dots) }

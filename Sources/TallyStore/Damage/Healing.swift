@@ -64,7 +64,7 @@ final class Healing {
     try rebuild.makeReadable()
     let states = try UnfitStates(reader)
     for (name, kind, _) in states.records { unfit.insert(Rebuild.address(kind.number, name.text)) }
-    for (key, kind) in states.links { unfit.insert(Rebuild.address(kind.number, key.text)) }
+    for (key, kind, _) in states.links { unfit.insert(Rebuild.address(kind.number, key.text)) }
   }
 
   // MARK: What the peer has
@@ -236,7 +236,7 @@ final class Healing {
 
   private func keepRest(_ key: LinkKey, _ kind: LinkKind, _ stored: StoredLink) throws {
     let new = rest(stored, key, kind, ORSetElement()) ?? ORSetElement()
-    if new != stored.element || new.tags.isEmpty { try write(key, kind, new, stored) }
+    if new != stored.element || new.isEmpty { try write(key, kind, new, stored) }
   }
 
   // MARK: States
@@ -262,7 +262,7 @@ final class Healing {
   private func rest(
     _ stored: StoredLink, _ key: LinkKey, _ kind: LinkKind, _ received: ORSetElement
   ) -> ORSetElement? {
-    guard let rest = stored.element.delta(since: target)?.within(own), !rest.tags.isEmpty else { return nil }
+    guard let rest = stored.element.delta(since: target)?.within(own), !rest.isEmpty else { return nil }
     let address = Rebuild.address(kind.number, key.text)
     if unfit.contains(address) {
       var before = received.within(own)
@@ -303,9 +303,9 @@ final class Healing {
 
   private func write(_ key: LinkKey, _ kind: LinkKind, _ new: ORSetElement, _ stored: StoredLink?) throws {
     outcome.changes += 1
-    let isShown = !new.tags.isEmpty && stored?.place.isVisible == true
+    let isShown = !new.isEmpty && stored?.place.isVisible == true
     try transaction.writer.put(key, kind, new, previous: stored, isShown: isShown)
-    if new.tags.isEmpty { try transaction.writer.deleteHidden(key, kind.number) }
+    if new.isEmpty { try transaction.writer.deleteHidden(key, kind.number) }
     try transaction.changed(key, kind, from: stored?.element ?? ORSetElement(), to: new, dots: [])
     transaction.view.mark(kind.number, key)
   }
@@ -364,10 +364,11 @@ extension Place {
 }
 
 extension ORSetElement {
-  /// Returns the element without the tags and removals that `vector` does not cover.
+  /// Returns the element without the tags, removals and place that `vector` does not cover.
   package func within(_ vector: StateVector) -> ORSetElement {
     var result = self
     result.tags.removeAll { !vector.covers($0.added.dot) && !($0.removed.map { vector.covers($0.dot) } ?? false) }
+    if let place, !vector.covers(place.stamp.dot) { result.place = nil }
     return result
   }
 }

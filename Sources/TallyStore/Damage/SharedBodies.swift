@@ -42,7 +42,7 @@ struct SharedBodies {
         let number = (try? query.clock(3))?.extra?.number
         try add(kind.number, key, number) {
           guard let key = try reader.key(in: query) else { throw StoreError(.corrupt, "a row has no key") }
-          try reader.catalog.check(reader.link(in: query), key, kind)
+          try reader.catalog.check(reader.link(in: query, kind), key, kind)
         }
       }
     }

@@ -172,16 +172,20 @@ package struct BlockBuilder {
     if !strangers.isEmpty { try check(element.dots) }
     let empty = DeltaBlock.Links(source: kind.source, relationship: kind.relationship, target: kind.target, items: [])
     var rest = element.tags[...]
-    while !rest.isEmpty {
+    var place = element.place
+    repeat {
       var part = ORSetElement()
       part.tags = Array(rest.prefix(Self.tagLimit))
+      part.place = place
       // A block has one item a link.
       if rest.count < element.tags.count { try handOut(body) }
       rest = rest.dropFirst(part.tags.count)
-      try makeRoom(cells: 2 * part.tags.count, body)
+      let (cells, bytes) = (part.tags.count + (place == nil ? 0 : 1), place?.position.bytes.count ?? 0)
+      place = nil
+      try makeRoom(cells: 2 * cells, body)
       links[kind.number, default: empty].items.append(.init(source: key.source, target: key.target, element: part))
-      try count(key.source.text.utf8.count + key.target.text.utf8.count + 8 * part.tags.count, body)
-    }
+      try count(key.source.text.utf8.count + key.target.text.utf8.count + 8 * cells + bytes, body)
+    } while !rest.isEmpty
   }
 
   private func check(_ dots: Set<Dot>) throws(StoreError) {

@@ -69,7 +69,9 @@ struct DeltaBuffer: Sendable {
   /// Notes the state that a link has now.
   mutating func note(_ key: LinkKey, _ kind: LinkKind, whole element: ORSetElement) {
     guard isComplete else { return }
-    guard let new = element.delta(since: before), makeRoom(64 + 16 * new.tags.count) else { return giveUp() }
+    guard let new = element.delta(since: before),
+      makeRoom(64 + 16 * new.tags.count + (new.place?.position.bytes.count ?? 0))
+    else { return giveUp() }
     let link = Link(key: key, kind: kind, element: new)
     if let known = links.firstIndex(where: { $0.key == key && $0.kind.number == kind.number }) {
       links[known] = link

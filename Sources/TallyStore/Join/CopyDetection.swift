@@ -46,9 +46,13 @@ extension RecordState {
 }
 
 extension ORSetElement {
-  /// Whether another state has an add or a removal by `replica` that this one has not.
+  /// Whether another state has an add, a removal or a place by `replica` that this one has not.
   func contradicts(_ replica: ReplicaID, by other: ORSetElement) -> Bool {
-    other.tags.contains { tag in
+    if let theirs = other.place, theirs.stamp.dot.replica == replica {
+      // A later one took the place of what this state had.
+      guard let place, place.stamp > theirs.stamp || place == theirs else { return true }
+    }
+    return other.tags.contains { tag in
       (tag.added.dot.replica == replica || tag.removed?.dot.replica == replica) && !contains(tag)
     }
   }

@@ -91,7 +91,7 @@ final class Rebuild {
       if kind.isKnown {
         try putRight(kind.rowSQL, kind.number, kind.table) { query in
           guard let key = try self.reader.key(in: query) else { return nil }
-          _ = try self.reader.link(in: query)
+          _ = try self.reader.link(in: query, kind)
           return key.text
         }
       }
@@ -251,7 +251,7 @@ final class Rebuild {
     while try query.step() {
       let key = query.linkKey(0, kind)
       let element = try? query.withBlob(2) { try reader.hiddenLink($0).element }
-      if let key, let element, !element.tags.isEmpty, try !reader.hasRow(key, kind) { continue }
+      if let key, let element, !element.isEmpty, try !reader.hasRow(key, kind) { continue }
       unreadable.append((query.value(0), query.value(1)))
       let label = key.map { "\($0.source) with \($0.target)" } ?? kind.wireName
       report.losses.append("\(printable(label)): the state of what is not shown was lost")
@@ -339,11 +339,11 @@ final class Rebuild {
 
   private func drop(_ key: LinkKey, _ kind: LinkKind, _ stored: StoredLink, _ sound: ORSetElement) throws {
     report.losses.append("\(key.source).\(kind.relationship) of \(key.target): what stood there was written by nobody")
-    let isShown = !sound.tags.isEmpty && stored.place.isVisible
+    let isShown = !sound.isEmpty && stored.place.isVisible
     try transaction.writer.put(key, kind, sound, previous: stored, isShown: isShown)
     try transaction.list(key, kind, sound.dots)
     transaction.view.mark(kind.number, key)
-    if sound.tags.isEmpty { try transaction.writer.deleteHidden(key, kind.number) }
+    if sound.isEmpty { try transaction.writer.deleteHidden(key, kind.number) }
   }
 }
 

@@ -118,7 +118,8 @@ package struct SchemaMigration {
       for field in entity.fields { _ = try numbers.field(field.key, kind: kind) }
       for reference in entity.references { _ = try numbers.field(reference.key, kind: kind) }
       for relationship in entity.relationships {
-        _ = try numbers.kind(source: entity.type, relationship: relationship.name, target: relationship.to)
+        let kind = try numbers.kind(source: entity.type, relationship: relationship.name, target: relationship.to)
+        if relationship.isOrdered { _ = try numbers.field(LinkKind.placeKey, kind: kind) }
       }
     }
   }
@@ -199,10 +200,14 @@ package struct SchemaMigration {
     }
     for link in catalog.knownLinks {
       try connection.execute(Self.table(link))
+      if link.isOrdered, !connection.hasColumn("position", link.table) {
+        try connection.execute("ALTER TABLE main.\"\(link.table)\" ADD COLUMN \(Self.positionColumn)")
+      }
       try connection.execute(
         "CREATE INDEX IF NOT EXISTS \"tally_\(link.table)_target\" ON \"\(link.table)\"(target, source)")
     }
-    let width = catalog.records.values.map(\.columns.count).max() ?? 0
+    let least = catalog.knownLinks.contains(where: \.isOrdered) ? 1 : 0
+    let width = max(least, catalog.records.values.map(\.columns.count).max() ?? 0)
     let all = try connection.integer("SELECT count(*) FROM pragma_table_info('tally_pending')")
     let present = max(0, (all ?? 0) - PendingTable.fixedColumns)
     for index in present..<max(present, width) {
@@ -240,11 +245,13 @@ package struct SchemaMigration {
     CREATE TABLE IF NOT EXISTS "\(link.table)"(
       source TEXT NOT NULL REFERENCES "\(link.source)"(id) DEFERRABLE INITIALLY DEFERRED,
       target TEXT NOT NULL REFERENCES "\(link.target)"(id) DEFERRABLE INITIALLY DEFERRED,
-      \(clockColumn), PRIMARY KEY(source, target)) STRICT
+      \(link.isOrdered ? positionColumn + ", " : "")\(clockColumn), PRIMARY KEY(source, target)) STRICT
     """
   }
 
   private static let clockColumn = "tally_clock BLOB NOT NULL DEFAULT \(InlineClock.unstampedSQL)"
+
+  private static let positionColumn = "position BLOB NOT NULL DEFAULT x''"
 
   private static func column(_ field: FieldSchema) -> String {
     let definition = "\"\(field.name)\" \(field.kind.columnType)"
@@ -285,6 +292,25 @@ package struct SchemaMigration {
     for link in catalog.knownLinks {
       try reader.forEachHiddenLink(link) { key, _ in transaction.view.mark(link.number, key) }
     }
+    for link in catalog.knownLinks where link.isOrdered && !old.isOrdered(link) { try showPlaces(link) }
+  }
+}
+
+extension SchemaMigration {
+  /// Shows where the members of a relationship stand that has become ordered.
+  private func showPlaces(_ link: LinkKind) throws {
+    func isMeant(_: LinkKey, _ kind: LinkKind, _ stored: StoredLink) -> Bool {
+      kind.number == link.number && stored.place.isVisible && stored.element.place != nil
+    }
+    try AllStates(reader).rewriteLinks(where: isMeant) { key, kind, stored in
+      try transaction.writer.put(key, kind, stored.element, previous: stored, isShown: true)
+    }
+  }
+}
+
+extension Schema {
+  fileprivate func isOrdered(_ link: LinkKind) -> Bool {
+    self[link.source]?.relationships.contains { $0.name == link.relationship && $0.isOrdered } ?? false
   }
 }
 

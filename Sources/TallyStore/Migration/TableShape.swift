@@ -28,7 +28,8 @@ struct TableShape {
     }
     for link in catalog.knownLinks {
       try TableShape(
-        connection: connection, table: link.table, keys: ["source", "target"], columns: [],
+        connection: connection, table: link.table, keys: ["source", "target"],
+        columns: link.isOrdered ? ["position"] : [],
         targets: [("source", link.source), ("target", link.target)], all: all
       ).check()
     }

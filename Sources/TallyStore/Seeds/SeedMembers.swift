@@ -41,9 +41,28 @@ extension WriteTransaction {
     var element = old
     element.add(stamp)
     guard element != old else { return }
+    // The seed's members have their places; who comes from elsewhere goes behind them.
+    if kind.isOrdered, element.place == nil {
+      let last = try kind.lastPosition(of: copy.source, connection)
+      do throws(ListPositionError) {
+        element.move(stamp, to: try session.applying.lists.between(last, nil))
+      } catch {
+        // There is no room behind the last: a member without a place stands first.
+      }
+    }
     try writer.put(copy, kind, element, previous: stored, isShown: false)
     view.mark(kind.number, copy)
     try changed(copy, kind, from: old, to: element, dots: CollectionOfOne(stamp.dot))
+  }
+}
+
+extension LinkKind {
+  /// The last position in a record's list; nil if it has none.
+  fileprivate func lastPosition(of source: AnyRecordName, _ connection: Connection) throws -> ListPosition? {
+    let query = try connection.statement(text: "SELECT max(position) FROM main.\"\(table)\" WHERE source = ?")
+    query.bind(1, source.text)
+    defer { query.reset() }
+    return try query.step() ? ListPosition(bytes: query.blob(0)) : nil
   }
 }
 

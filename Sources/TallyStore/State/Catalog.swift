@@ -123,7 +123,7 @@ extension Catalog {
         let target = kinds.text(3) ?? ""
         let link = LinkKind(
           number: number, source: source, relationship: relationship, target: target,
-          isKnown: isKnown(source, relationship, target))
+          declared: declared(source, relationship, target))
         guard names.insert(link.wireName).inserted else { throw StoreError(.corrupt, "a relationship is there twice") }
         links[number] = link
       } else {
@@ -230,7 +230,7 @@ extension Catalog {
     } else {
       let link = LinkKind(
         number: number, source: source, relationship: relationship, target: target,
-        isKnown: isKnown(source, relationship, target))
+        declared: declared(source, relationship, target))
       (links[number], linkOfName[link.wireName]) = (link, number)
       if link.isKnown { index() }
     }
@@ -244,6 +244,7 @@ extension Catalog {
   @discardableResult
   private mutating func add(_ field: Field, _ number: UInt32) -> FieldID {
     let id = marks.add(number, field)
+    if links[field.kind] != nil { marks.hasPlaces = true }
     fields[id] = field
     return id
   }
@@ -272,15 +273,15 @@ extension Catalog {
       records[number] = RecordKind(number: number, type: kind.type, entity: schema[kind.type])
     }
     for (number, link) in links {
-      let isKnown = isKnown(link.source, link.relationship, link.target)
+      let declared = declared(link.source, link.relationship, link.target)
       links[number] = LinkKind(
-        number: number, source: link.source, relationship: link.relationship, target: link.target, isKnown: isKnown)
+        number: number, source: link.source, relationship: link.relationship, target: link.target, declared: declared)
     }
     index()
   }
 
-  private func isKnown(_ source: String, _ relationship: String, _ target: String) -> Bool {
-    schema[source]?.relationships.contains { $0.name == relationship && $0.to == target } ?? false
+  private func declared(_ source: String, _ relationship: String, _ target: String) -> RelationshipSchema? {
+    schema[source]?.relationships.first { $0.name == relationship && $0.to == target }
   }
 }
 

@@ -58,6 +58,9 @@ final class CatalogWriter {
     return field
   }
 
+  /// Notes that members of a relationship have places: deltas say so from now on.
+  func notePlaces(of kind: LinkKind) throws { _ = try field(LinkKind.placeKey, kind: kind.number) }
+
   /// Notes that the file has stubs from now on, for everybody who reads it.
   func noteStubs() throws {
     guard !reader.catalog.hasStubs else { return }

@@ -8,9 +8,12 @@ package struct FieldMarks: Sendable {
   /// For each kind its counters, by wire name: the numbers of their offsets.
   private var counters: [KindNumber: [String: UInt32]] = [:]
 
-  /// The version of the wire format that a delta of the store is in: the third as soon as the store knows of a counter,
-  /// so that it is decided before anything is read.
-  package var wireVersion: UInt8 { counters.isEmpty ? 2 : 3 }
+  /// Whether members of a relationship have, or have had, places in an order.
+  var hasPlaces = false
+
+  /// The version of the wire format that a delta of the store is in: the third as soon as the store knows of a counter
+  /// or of an order, so that it is decided before anything is read.
+  package var wireVersion: UInt8 { counters.isEmpty && !hasPlaces ? 2 : 3 }
 
   /// The header of a delta of everything up to `target`.
   package func header(to target: StateVector) -> DeltaHeader {

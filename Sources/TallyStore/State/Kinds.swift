@@ -162,32 +162,41 @@ package final class LinkKind: Sendable {
   package let target: String
   /// Whether the schema has it.
   package let isKnown: Bool
+  /// Whether its table says where members stand.
+  package let isOrdered: Bool
   package let table: String
   let wireName: String
-  /// Selects row id, ends and clock: of all rows, and of one.
+  /// Selects row id, ends and clock, and of an ordered relationship the position: of all rows, and of one.
   package let rowSQL: String
   let row: RowSQL
   let rowByNumber: RowSQL
   package let rowsFrom: RowSQL
   let insert: RowSQL
+  /// Binds clock, position and row id.
+  let move: RowSQL
   let deleteByNumber: RowSQL
+  /// The name of the catalog's field that says that members of a relationship have had places.
+  static let placeKey = "position"
 
   /// Returns the name that identifies a relationship everywhere.
   static func wireName(_ source: String, _ relationship: String, _ target: String) -> String {
     "\(source).\(relationship).\(target)"
   }
 
-  init(number: KindNumber, source: String, relationship: String, target: String, isKnown: Bool) {
+  /// `declared` is what the schema has of it; nil if it has nothing.
+  init(number: KindNumber, source: String, relationship: String, target: String, declared: RelationshipSchema?) {
     (self.number, self.source, self.relationship, self.target) = (number, source, relationship, target)
-    self.isKnown = isKnown
+    (isKnown, isOrdered) = (declared != nil, declared?.isOrdered == true)
     let table = Schema.joinTable(source, relationship)
-    let rowSQL = "SELECT rowid, source, target, tally_clock FROM main.\"\(table)\""
+    let (column, mark) = isOrdered ? (", position", ", ?") : ("", "")
+    let rowSQL = "SELECT rowid, source, target, tally_clock\(column) FROM main.\"\(table)\""
     (self.table, self.rowSQL) = (table, rowSQL)
     wireName = Self.wireName(source, relationship, target)
     row = RowSQL(rowSQL + " WHERE source = ? AND target = ?")
     rowByNumber = RowSQL(rowSQL + " WHERE rowid = ?")
     rowsFrom = RowSQL(rowSQL + " WHERE source = ?")
-    insert = RowSQL("INSERT INTO main.\"\(table)\"(source, target, tally_clock) VALUES(?, ?, ?)")
+    insert = RowSQL("INSERT INTO main.\"\(table)\"(source, target, tally_clock\(column)) VALUES(?, ?, ?\(mark))")
+    move = RowSQL("UPDATE main.\"\(table)\" SET tally_clock = ?, position = ? WHERE rowid = ?")
     deleteByNumber = RowSQL("DELETE FROM main.\"\(table)\" WHERE rowid = ?")
   }
 }

@@ -9,7 +9,6 @@ import TallyWire
 /// The first byte is the kind of body, the next three are the state's checksum.
 enum StateCoding {
   static let record: UInt8 = 1
-  private static let link: UInt8 = 2
   private static let seededRecord: UInt8 = 3
   /// Added to the kind of body of a record that has a life.
   private static let life: UInt8 = 4
@@ -198,26 +197,6 @@ enum StateCoding {
     return (field, known)
   }
 
-  static func encode(
-    _ element: ORSetElement, _ sum: StateSum, replicaNumber: (ReplicaID) throws -> ReplicaNumber
-  ) rethrows -> [UInt8] {
-    var writer = ByteWriter()
-    writer.byte(link)
-    writer.append(sum)
-    var stamps = StampTable()
-    for tag in element.tags {
-      stamps.note(tag.added)
-      if let removed = tag.removed { stamps.note(removed) }
-    }
-    try stamps.encode(to: &writer, replicaNumber)
-    writer.varint(element.tags.count)
-    for tag in element.tags {
-      writer.varint(stamps.number(of: tag.added))
-      writer.varint(tag.removed.map { stamps.number(of: $0) + 1 } ?? 0)
-    }
-    return writer.bytes
-  }
-
   /// Reads a record. `row` has the values that were left out, `states` knows replicas and what deletes had seen.
   static func decodeRecord(
     _ bytes: UnsafeRawBufferPointer, _ states: StateReader, row: RowValues?
@@ -257,34 +236,6 @@ enum StateCoding {
       }
     }
     return (state, sum)
-  }
-
-  /// Reads a link.
-  static func decodeLink(
-    _ bytes: UnsafeRawBufferPointer, _ states: StateReader
-  ) throws -> (element: ORSetElement, sum: StateSum) {
-    var reader = ByteReader(bytes)
-    do {
-      return try decodeLink(&reader, states)
-    } catch let error as WireError {
-      throw StoreError(stored: error)
-    }
-  }
-
-  private static func decodeLink(
-    _ reader: inout ByteReader, _ states: StateReader
-  ) throws -> (element: ORSetElement, sum: StateSum) {
-    guard try reader.byte() == link else { throw StoreError(.corrupt, "a stored state is not a link") }
-    let sum = try reader.stateSum()
-    let stamps = try StampTable.decode(&reader, states.catalog.replicas)
-    var element = ORSetElement()
-    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 2, "tags")) {
-      var tag = ORSetElement.Tag(added: try stamps.at(try reader.varint()))
-      let removed = try reader.varint()
-      if removed > 0 { tag.removed = try stamps.at(removed - 1) }
-      element.tags.append(tag)
-    }
-    return (element, sum)
   }
 
   // MARK: Vectors

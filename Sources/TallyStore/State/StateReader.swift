@@ -36,16 +36,6 @@ package struct StoredRecord {
   package var isVisible: Bool { place.isVisible }
 }
 
-/// A link as stored.
-package struct StoredLink {
-  package var element: ORSetElement
-  var place: Place
-  /// The checksum that is stored with the element.
-  var sum: StateSum
-
-  package var isVisible: Bool { place.isVisible }
-}
-
 /// Two record names as one key, for links: no name holds a line break.
 package struct LinkKey: Hashable {
   package var source: AnyRecordName
@@ -288,80 +278,6 @@ package final class StateReader {
     }
   }
 
-  // MARK: Links
-
-  /// A link by its ends; nil if nothing is known of it.
-  package func link(_ key: LinkKey, _ kind: LinkKind) throws -> StoredLink? {
-    if kind.isKnown {
-      let query = try connection.statement(kind.row)
-      query.bind(1, key.source.text)
-      query.bind(2, key.target.text)
-      defer { query.reset() }
-      if try query.step() {
-        guard query.hasText(1, key.source.text), query.hasText(2, key.target.text) else {
-          throw StoreError(.corrupt, StoreError.wrongIndex)
-        }
-        return try link(in: query)
-      }
-    }
-    return try link(hidden: key, kind)
-  }
-
-  /// Whether the app sees the link.
-  func hasRow(_ key: LinkKey, _ kind: LinkKind) throws -> Bool {
-    guard kind.isKnown else { return false }
-    let query = try connection.statement(kind.row)
-    query.bind(1, key.source.text)
-    query.bind(2, key.target.text)
-    defer { query.reset() }
-    return try query.step()
-  }
-
-  /// The link in the current row of a query for links.
-  package func link(in query: SQLStatement) throws -> StoredLink {
-    let clock = try query.clock(3)
-    let (element, sum) = try self.element(clock)
-    return StoredLink(element: element, place: .row(id: query.number(0), clock: clock), sum: sum)
-  }
-
-  /// The element that a clock stands for, and the checksum that is stored with it.
-  func element(_ clock: InlineClock) throws -> (element: ORSetElement, sum: StateSum) {
-    switch clock {
-    case .unstamped, .leaving: return (ORSetElement(), StateSum())
-    case .uniform(let uniform):
-      guard let stamp = try stamp(clock) else { return (ORSetElement(), StateSum()) }
-      return (ORSetElement(added: stamp), uniform.sum)
-    case .extra(let place): return try extra(place.number) { try StateCoding.decodeLink($0, self) }
-    }
-  }
-
-  /// The links whose source is `source`, hidden and, unless told otherwise, seen.
-  func links(
-    from source: AnyRecordName, seesRows: Bool = true
-  ) throws -> [(kind: LinkKind, key: LinkKey, link: StoredLink)] {
-    var result: [(LinkKind, LinkKey, StoredLink)] = []
-    for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) where kind.source == source.type {
-      if kind.isKnown, seesRows {
-        let query = try connection.statement(kind.rowsFrom)
-        query.bind(1, source.text)
-        while try query.step() { if let key = try key(in: query) { result.append((kind, key, try link(in: query))) } }
-      }
-      result += try hiddenLinks(from: source, kind).map { (kind, $0.key, $0.link) }
-    }
-    return result
-  }
-
-  /// The ends of the link in the current row of a query for links; nil for a row of another program's that links no
-  /// record names and so was never captured.
-  package func key(in query: SQLStatement) throws -> LinkKey? {
-    do {
-      return try LinkKey("\(query.text(1) ?? "")\n\(query.text(2) ?? "")")
-    } catch {
-      if try query.clock(3) == .unstamped { return nil }
-      throw error
-    }
-  }
-
   // MARK: Bodies
 
   func extra<T>(_ number: Int, _ decode: (UnsafeRawBufferPointer) throws -> T) throws -> T {
@@ -415,7 +331,7 @@ package final class StateReader {
   ) throws {
     let order = ordered ? " ORDER BY source, target" : ""
     let query = try SQLStatement(connection, kind.rowSQL + order)
-    while try query.step() { if let key = try key(in: query) { try body(key, try link(in: query)) } }
+    while try query.step() { if let key = try key(in: query) { try body(key, try link(in: query, kind)) } }
   }
 }
 

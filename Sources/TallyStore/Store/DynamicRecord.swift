@@ -8,7 +8,7 @@ public struct DynamicRecord: Sendable, Equatable {
   public var name: AnyRecordName
   /// The fields and references by column name; all columns of the table.
   public var fields: [String: Value]
-  /// The members of each relationship, ascending.
+  /// The members of each relationship: in their order if it is ordered, else ascending.
   public var links: [String: [AnyRecordName]]
 
   /// Creates a record in memory, without writing it.
@@ -56,7 +56,8 @@ extension Schema {
     for relationship in entity.relationships {
       let table = Self.joinTable(entity.type, relationship.name)
       let targets = try String.fetchAll(
-        try db.cachedStatement(sql: "SELECT target FROM \"\(table)\" WHERE source = ? ORDER BY target"),
+        try db.cachedStatement(
+          sql: "SELECT target FROM \"\(table)\" WHERE source = ? ORDER BY \(relationship.order)target"),
         arguments: [name.text])
       record.links[relationship.name] = targets.compactMap { try? AnyRecordName($0) }
     }
@@ -106,13 +107,24 @@ extension Schema {
     throw StoreError(.noSuchRecord, "no record named \(name)")
   }
 
-  /// Adds a member to a relationship; nothing happens if it is one.
+  /// Adds a member to a relationship; nothing happens if it is one. With a place, which an ordered relationship takes,
+  /// one that is a member moves there.
   /// - Throws: `StoreError.unknownType`, `.unknownRelationship`, `.typeMismatch`; as ``put(_:_:_:)`` if something of
   ///   the app's own refuses the member; at the end of the transaction
-  ///   `.danglingReference` if one of the two is not there.
-  public func link(_ db: Database, _ name: AnyRecordName, _ relationship: String, to target: AnyRecordName) throws {
-    let insert = try PutStatement(joinTable: try table(name, relationship, target), in: db)
-    try insert.run(name, CollectionOfOne(.text(target.text)))
+  ///   `.danglingReference` if one of the two is not there. With a place `.noSuchRecord`, `.positionTooDeep`,
+  ///   `.invalidSchema`.
+  public func link(
+    _ db: Database, _ name: AnyRecordName, _ relationship: String, to target: AnyRecordName,
+    at place: ListPlace<AnyRecordName>? = nil
+  ) throws {
+    let table = try table(name, relationship, target)
+    guard let place else {
+      return try PutStatement(joinTable: table, in: db).run(name, CollectionOfOne(.text(target.text)))
+    }
+    guard let list = OrderedList(try entity(of: name), relationship: relationship) else {
+      throw StoreError.notOrdered(table)
+    }
+    try OrderedRows(db, list, of: name.text).put(target.text, at: place.map(\.text))
   }
 
   /// Removes a member from a relationship; nothing happens if it is not one. Adds that this device has not seen stay.
@@ -147,4 +159,9 @@ extension Schema {
   private func unknown(_ type: String) -> StoreError {
     StoreError(.unknownType, "the type \(printable(type)) is not in the schema\(hint(forType: type))")
   }
+}
+
+extension RelationshipSchema {
+  /// What comes before the member in ORDER BY.
+  var order: String { isOrdered ? "position, " : "" }
 }

@@ -12,7 +12,11 @@ import TallyCRDT
 /// ```
 ///
 /// It is an observed-remove set: what one device added while another removed it stays. Two devices that add one member
-/// at the same time add it once. There is no order among members; a position is a field of an entity in between.
+/// at the same time add it once.
+///
+/// With `.toMany("players", to: "Person", ordered: true)` its members also have an order that people give them:
+/// ``insert(_:_:to:at:)``, ``move(_:_:of:to:)``, ``setOrder(_:_:of:)`` and ``ordered(_:of:)``. A member that moves
+/// stays one member, wherever two devices move it at the same time.
 ///
 /// The rows are in the join table `Type_relationship` with the columns `source` and `target`, which raw SQL and GRDB
 /// associations may use just as well: see ``association`` and ``inverse``. A member that is deleted is no member any
@@ -85,6 +89,80 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
     try db.execute(sql: Schema.insertMember(table), arguments: [source, target])
     guard try db.changesCount > 0 || isMember(db, target, of: source) else {
       throw StoreError.ignored("adding \(target) to \(table) of \(source)")
+    }
+  }
+
+  /// Adds a member at a place of an ordered relationship; one that is a member moves there.
+  ///
+  /// ```swift
+  /// try store.write { db in try Game.players.insert(db, ann, to: chess, at: .first) }
+  /// ```
+  ///
+  /// ``insert(_:_:to:)``, and SQL that says nothing of a position, add behind all others. Cost: reads the list; at
+  /// either end without taking it into memory.
+  /// - Throws: as ``insert(_:_:to:)``; `StoreError.noSuchRecord` if the place names what is no member;
+  ///   `.positionTooDeep`, which ``setOrder(_:_:of:)`` puts right; `.invalidSchema` if the relationship is not ordered.
+  ///   Nothing has changed then but positions of members that had none.
+  public func insert(
+    _ db: Database, _ target: RecordName<Target>, to source: RecordName<Source>, at place: ListPlace<RecordName<Target>>
+  ) throws {
+    let rows = OrderedRows(db, try list, of: source.name.text)
+    try rows.put(target.name.text, at: place.map(\.name.text))
+  }
+
+  /// Moves a member of an ordered relationship.
+  ///
+  /// ```swift
+  /// try store.write { db in try Game.players.move(db, ann, of: chess, to: .last) }
+  /// ```
+  ///
+  /// A move is no edit of either record: it brings none back, and a member that another device removes stays removed.
+  /// Of two concurrent moves of one member the later stays. Cost: reads the list; writes one row.
+  /// - Throws: as ``insert(_:_:to:at:)``; `StoreError.noSuchRecord` if the record is no member.
+  public func move(
+    _ db: Database, _ target: RecordName<Target>, of source: RecordName<Source>, to place: ListPlace<RecordName<Target>>
+  ) throws {
+    let rows = OrderedRows(db, try list, of: source.name.text)
+    guard try isMember(db, target, of: source) else {
+      throw StoreError(.noSuchRecord, "\(target) is no member of \(table) of \(source)")
+    }
+    try rows.put(target.name.text, at: place.map(\.name.text))
+  }
+
+  /// Gives the members of an ordered relationship an order.
+  ///
+  /// ```swift
+  /// try store.write { db in try Game.players.setOrder(db, [ann], of: chess) }
+  /// ```
+  ///
+  /// As few members move as possible. Names that are no members are passed over, and members that are not given keep
+  /// their places. Where there is no room for a position, all get new ones. Cost: reads the list.
+  /// - Throws: `StoreError.invalidSchema` if the relationship is not ordered; `.writeIgnored`; GRDB's `DatabaseError`.
+  public func setOrder(_ db: Database, _ targets: [RecordName<Target>], of source: RecordName<Source>) throws {
+    try OrderedRows(db, try list, of: source.name.text).setOrder(targets.map(\.name.text))
+  }
+
+  /// The members of one record in their order; by name if the relationship is not ordered.
+  ///
+  /// ```swift
+  /// let players = try Game.players.ordered(db, of: chess)
+  /// ```
+  ///
+  /// Members without a position, as those from before the relationship was ordered, come first. What this transaction
+  /// has inserted by SQL without a position has its place when the transaction ends. Cost: one look into the join
+  /// table's index, a sort, and the names in memory.
+  /// - Returns: the names of the members that are visible; none if the record has none, or is not there.
+  /// - Throws: GRDB's `DatabaseError`.
+  public func ordered(_ db: Database, of source: RecordName<Source>) throws -> [RecordName<Target>] {
+    let sql = OrderedList(Source.schema, relationship: name).map(OrderedRows.names)
+    let plain = "SELECT target FROM \"\(table)\" WHERE source = ? ORDER BY target"
+    return try RecordName<Target>.fetchAll(try db.cachedStatement(sql: sql ?? plain), arguments: [source])
+  }
+
+  private var list: OrderedList {
+    get throws(StoreError) {
+      guard let list = OrderedList(Source.schema, relationship: name) else { throw .notOrdered(table) }
+      return list
     }
   }
 

@@ -113,7 +113,10 @@ extension StateReader {
       let removed = tag.removed.map { ",\"removed\":\(JSONText.stamp($0))" } ?? ""
       return "{\"added\":\(JSONText.stamp(tag.added))\(removed)}"
     }
-    return "{\"link\":\(JSONText.quoted(kind.wireName)),\"source\":\(JSONText.quoted(key.source.text)),"
+    let place = element.place.map {
+      "\"place\":{\"position\":\"\(Hexadecimal.text($0.position.bytes))\",\"stamp\":\(JSONText.stamp($0.stamp))},"
+    }
+    return "{\"link\":\(JSONText.quoted(kind.wireName)),\(place ?? "")\"source\":\(JSONText.quoted(key.source.text)),"
       + "\"tags\":[\(tags.joined(separator: ","))],\"target\":\(JSONText.quoted(key.target.text))}\n"
   }
 
@@ -154,7 +157,7 @@ extension StateReader {
     if kind.isKnown {
       try forEachRow(kind, ordered: true) { key, stored in
         try give(before: key)
-        if !stored.element.tags.isEmpty { try body(key, stored.element) }
+        if !stored.element.isEmpty { try body(key, stored.element) }
       }
     }
     try give(before: nil)
@@ -235,7 +238,7 @@ extension StateReader {
   fileprivate func dumpView(to sink: (String) throws -> Void) throws {
     for entity in catalog.schema.entities.sorted(by: { $0.type < $1.type }) {
       guard let kind = catalog.kind(of: entity.type) else { continue }
-      let relationships = entity.relationships.map(\.name).sorted()
+      let relationships = entity.relationships.sorted { $0.name < $1.name }
       let query = try SQLStatement(connection, kind.rowSQL + " ORDER BY id")
       while try query.step() {
         // Under a name that is not even text there is nothing to show.
@@ -245,8 +248,8 @@ extension StateReader {
           ($0.element.name, JSONText.value(query.value(3 + $0.offset), $0.element.kind))
         }
         let links = try relationships.map { relationship in
-          let members = try members(of: name, Schema.joinTable(entity.type, relationship))
-          return (relationship, "[\(members.joined(separator: ","))]")
+          let members = try members(of: name, Schema.joinTable(entity.type, relationship.name), relationship.order)
+          return (relationship.name, "[\(members.joined(separator: ","))]")
         }
         try sink(
           "{\"fields\":\(JSONText.object(fields)),\"links\":\(JSONText.object(links)),"
@@ -255,8 +258,9 @@ extension StateReader {
     }
   }
 
-  private func members(of source: String, _ table: String) throws -> [String] {
-    let query = try connection.statement(text: "SELECT target FROM \"\(table)\" WHERE source = ? ORDER BY target")
+  private func members(of source: String, _ table: String, _ order: String) throws -> [String] {
+    let query = try connection.statement(
+      text: "SELECT target FROM \"\(table)\" WHERE source = ? ORDER BY \(order)target")
     query.bind(1, source)
     var result: [String] = []
     while try query.step() { result.append(JSONText.quoted(query.text(0) ?? "")) }

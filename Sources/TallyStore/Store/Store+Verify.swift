@@ -306,7 +306,7 @@ private final class Verifier {
   private func check(_ key: LinkKey, _ kind: LinkKind, _ stored: StoredLink) throws {
     count()
     let label = "\(key.source).\(kind.relationship) of \(key.target)"
-    if stored.element.tags.isEmpty { return problem("\(label) has no state") }
+    if stored.element.isEmpty { return problem("\(label) has no state") }
     let dots = stored.element.dots
     check(dots, listed: dots, ListedItems.address(kind.number, key.source, key.target), label)
     let hashes = linkHashes(key, kind)
@@ -321,6 +321,8 @@ private final class Verifier {
       try reader.isMember(key, stored.element) && visibility.isShown(key.source) && visibility.isShown(key.target)
     if isShown != stored.place.isVisible {
       problem("\(label) is \(isShown ? "hidden but should be seen" : "seen but should be hidden")")
+    } else if kind.isOrdered, isShown, stored.shown != stored.element.place?.position {
+      problem("\(label) stands elsewhere in the list than its state says")
     }
   }
 }

@@ -153,6 +153,11 @@ package enum StoreFile {
     configuration.busyMode = .callback(LockWait.callback(atMost: options.busyTimeout, turns))
     configuration.transactionClock = applying.starts
     let prepare = options.prepareDatabase
+    #if PlantedFaults
+      applying.lists.plant(options.planted)
+    #endif
+    let mint = options.environment.mintReplica
+    applying.lists.follow { mint().low }
     configuration.prepareDatabase { db in
       let pacer = CheckpointPacer()
       pacer.follow(try db.handle())
@@ -161,6 +166,7 @@ package enum StoreFile {
       try applying.register(try db.handle(), keeping: pacer)
       try FoldedText.register(try db.handle())
       try RowFinder.register(try db.handle())
+      try ListFunctions.register(try db.handle(), applying.lists)
       try prepare?(db)
     }
     return configuration

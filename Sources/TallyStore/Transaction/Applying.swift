@@ -7,6 +7,8 @@ final class Applying: @unchecked Sendable {
   var isOn = true
   /// Counts the transactions of the same connection.
   let starts = TransactionStarts()
+  /// Makes positions in ordered lists.
+  let lists = ListKeys()
 
   /// What a connection keeps until it is closed, along with the function.
   private final class Holder {

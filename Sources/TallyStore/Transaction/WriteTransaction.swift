@@ -161,7 +161,7 @@ final class WriteTransaction {
     fingerprint: Fingerprint? = nil
   ) throws {
     if kind.isKnown { writer.touches?.note(key, kind) }
-    for dot in dots { log.note(dot, kind: kind.number, key, isNew: old.tags.isEmpty) }
+    for dot in dots { log.note(dot, kind: kind.number, key, isNew: old.isEmpty) }
     session.buffer?.note(key, kind, whole: new)
     standing.fingerprint += fingerprint ?? catalog.fingerprint(key, kind, from: old, to: new)
     #if PlantedFaults

@@ -27,7 +27,7 @@ final class WritingSession {
   /// Without the hook: whether there are triggers that can write while the store writes.
   private var mayEcho = false
   private var echoes = EchoDetector()
-  private let applying: Applying
+  let applying: Applying
   /// Whether anybody follows the store's events.
   var isFollowed: () -> Bool = { false }
   /// The last dot of its own that the store has given away.

@@ -344,7 +344,8 @@ final class ViewMaintainer {
     let visibility = currentVisibility()
     let isShown =
       try reader.isMember(key, stored.element) && visibility.isShown(key.source) && visibility.isShown(key.target)
-    if isShown != stored.place.isVisible {
+    let isElsewhere = kind.isOrdered && isShown && stored.shown != stored.element.place?.position
+    if isShown != stored.place.isVisible || isElsewhere {
       try writer.put(key, kind, stored.element, previous: stored, isShown: isShown)
       writer.touches?.note(key, kind)
     }

@@ -10,6 +10,9 @@ package enum SpecifiedOperation<Field: SpecifiedField>: Hashable, Sendable {
   case restore(String)
   case link(Link)
   case unlink(Link)
+  /// Gives a member of an ordered relationship another place, of which the specification says no more: it touches
+  /// nothing.
+  case move(Link)
 }
 
 extension SpecifiedOperation: CustomStringConvertible {
@@ -24,6 +27,7 @@ extension SpecifiedOperation: CustomStringConvertible {
     case .restore(let record): return "restore \(record)"
     case .link(let link): return "link \(link.source) -> \(link.target)"
     case .unlink(let link): return "unlink \(link.source) -> \(link.target)"
+    case .move(let link): return "move \(link.source) -> \(link.target)"
     }
   }
 }
@@ -93,6 +97,7 @@ extension Specification {
     case .restore(let record): restore(record, event, past, schema)
     case .link(let link): note(.add(link), event)
     case .unlink(let link): note(.remove(link), event)
+    case .move: note(.other, event)
     }
   }
 
@@ -127,6 +132,8 @@ extension Specification {
     case .unlink(let link):
       guard isThere(link.source), isThere(link.target), past.members.contains(link) else { return }
       note(.remove(link), event)
+    case .move(let link):
+      if isThere(link.source), isThere(link.target), past.members.contains(link) { note(.other, event) }
     }
   }
 

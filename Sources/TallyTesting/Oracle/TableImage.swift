@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import TallyCRDT
 import TallyStore
@@ -7,6 +8,8 @@ struct TableImage {
   var rows: [String: ShownRow<SchemaField>] = [:]
   /// All links, also those of records that the transaction under way has deleted.
   private var links: Set<Link> = []
+  /// Where members of ordered relationships stand, as far as their rows say so.
+  private var places: [Link: Data] = [:]
 
   /// Reads all tables of a schema. Where a row shows something else than a unique value that its record has, the image
   /// has the value.
@@ -43,9 +46,11 @@ struct TableImage {
     for entity in schema.entities {
       for relationship in entity.relationships {
         let table = Schema.joinTable(entity.type, relationship.name)
-        let all = try Row.fetchCursor(db, sql: "SELECT source, target FROM \"\(table)\"")
+        let place = relationship.isOrdered ? ", position" : ""
+        let all = try Row.fetchCursor(db, sql: "SELECT source, target\(place) FROM \"\(table)\"")
         while let row = try all.next() {
           let link = Link(row[0], relationship.name, row[1])
+          if relationship.isOrdered, let position = row[2] as Data?, !position.isEmpty { places[link] = position }
           rows[link.source]?.links.insert(link)
           links.insert(link)
         }
@@ -77,7 +82,9 @@ struct TableImage {
     }
     let gone = Self.sorted(earlier.links.subtracting(links)).map { SpecifiedOperation<SchemaField>.unlink($0) }
     let come = Self.sorted(links.subtracting(earlier.links)).map { SpecifiedOperation<SchemaField>.link($0) }
-    return gone + deletes + inserts + updates + come
+    let moved = places.filter { earlier.links.contains($0.key) && earlier.places[$0.key] != $0.value }.keys
+    let moves = Self.sorted(Set(moved)).map { SpecifiedOperation<SchemaField>.move($0) }
+    return gone + deletes + inserts + updates + come + moves
   }
 
   private static func sorted(_ links: Set<Link>) -> [Link] {

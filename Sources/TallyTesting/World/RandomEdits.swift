@@ -85,6 +85,10 @@ struct RandomEdits {
     let table = Schema.joinTable(entity.type, relationship.name)
     let target = try target(relationship.to, db, &random)
     guard !target.isNull else { return }
+    if relationship.isOrdered, random.chance(40) {
+      let move = "UPDATE \"\(table)\" SET position = tally_last(source, '\(table)') WHERE source = ? AND target = ?"
+      return try db.execute(sql: move, arguments: [name, target])
+    }
     let sql =
       random.chance(60)
       ? "INSERT OR IGNORE INTO \"\(table)\"(source, target) VALUES(?, ?)"
@@ -113,6 +117,7 @@ struct RandomEdits {
     case .bool: return (number % 2 == 0).databaseValue
     case .real: return [0, 1.5, -1.5, Double.greatestFiniteMagnitude][number].databaseValue
     case .blob: return Data(repeating: UInt8(number), count: number).databaseValue
+    case .position: return Data(repeating: UInt8(number + 1), count: number + 1).databaseValue
     case .uuid: return Data(repeating: UInt8(number), count: 16).databaseValue
     }
   }

@@ -43,6 +43,7 @@ extension ModelReplica {
     case .restore(let record): try restore(Model.name(record), &transaction)
     case .link(let link): try self.link(link.source, link.target, isAdd: true, &transaction)
     case .unlink(let link): try self.link(link.source, link.target, isAdd: false, &transaction)
+    case .move: break
     }
   }
 

@@ -75,8 +75,8 @@ package final class StoreReplica {
       try db.execute(
         sql: "UPDATE \(type(record)) SET \(field.rawValue) = ? WHERE id = ?", arguments: [value, record])
     case .delete(let record): try db.execute(sql: "DELETE FROM \(type(record)) WHERE id = ?", arguments: [record])
-    // The model has no counters.
-    case .restore, .count: break
+    // The model has no counters and no order.
+    case .restore, .count, .move: break
     case .link(let link):
       let (source, target) = (link.source, link.target)
       guard try isThere(source), try isThere(target) else { return }

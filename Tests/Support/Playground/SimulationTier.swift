@@ -31,6 +31,8 @@ package enum SimulationTier: String, CaseIterable, Sendable {
   case unique
   /// Counters on stores.
   case counters
+  /// Stores with lists that people order.
+  case order
 
   /// What one seed finds, with the smallest history that shows it where histories can be made smaller; nil if all is
   /// well.
@@ -41,7 +43,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .copies: smallest(.generate(seed: seed)) { CopySimulation.failure(of: $0) }
     case .seeds: SeedSimulation.report(.generate(seed: seed))
     case .rawsql: RawPlay.report(seed: seed)
-    case .world, .relay, .damage, .value, .shred, .unique, .counters: failure(seed)
+    case .world, .relay, .damage, .value, .shred, .unique, .counters, .order: failure(seed)
     }
   }
 
@@ -69,6 +71,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
       DamageStory.Route.allCases.lazy.compactMap {
         DamageStory.failure(seed: seed, $0, self == .value ? .value : nil, planted: planted)
       }.first
+    case .order: OrderHistory.failure(seed, planted: planted)
     case .shred:
       [false, true].lazy.compactMap { ShredHistory.failure(seed, deleteWins: $0, planted: planted) }.first
     case .unique: UniqueHistory.failure(seed, planted: planted)
@@ -173,6 +176,11 @@ package struct PlantedBug: Sendable {
     .init("totalsDropped", .totalsDropped, .counters),
     .init("totalsSummed", .totalsSummed, .counters),
     .init("addIsNoTouch", .addIsNoTouch, .counters),
+    .init("moveIsTouch", .moveIsTouch, .order),
+    .init("moveIsRemoveAdd", .moveIsRemoveAdd, .order),
+    .init("fraction", .fraction, .order),
+    .init("bareStay", .bareStay, .order),
+    .init("positionPurged", .positionPurged, .order),
   ]
 
   /// How many seeds a tier needs to notice the fault; nil if it does not within its patience.

@@ -1,0 +1,83 @@
+// swift-format-ignore-file
+// Made by Scripts/doc-examples.sh from the examples of pages and documentation comments. Compiled, not run.
+
+import Foundation
+import Observation
+import Tally
+import TallyCRDT
+
+@testable import Pantry
+@testable import struct Pantry.Tag
+
+#if Macros
+  import TallyMacros
+#endif
+#if Inspector
+  import TallyInspector
+#endif
+#if Network
+  import TallyNetwork
+#endif
+#if canImport(CloudKit)
+  import CloudKit
+  import TallyCloudKit
+#endif
+
+// Sources/Tally/Tally.docc/OrderedLists.md
+private enum Sources_Tally_Tally_docc_OrderedLists_md_1 {
+struct Song: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema("Song", .text("title"))
+  var id = RecordName<Song>()
+  var title: String?
+}
+
+struct Playlist: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema("Playlist", .text("title"), .toMany("songs", to: "Song", ordered: true))
+  static let songs = Relationship<Playlist, Song>("songs")
+  var id = RecordName<Playlist>()
+  var title: String?
+}
+
+func example(_ store: Store, _ playlist: RecordName<Playlist>, _ song: RecordName<Song>) throws {
+  try store.write { db in
+    try Playlist.songs.insert(db, song, to: playlist, at: .first)
+    try Playlist.songs.move(db, song, of: playlist, to: .last)
+  }
+  let songs = try store.read { db in try Playlist.songs.ordered(db, of: playlist) }
+  try store.write { db in try Playlist.songs.setOrder(db, Array(songs.reversed()), of: playlist) }
+}
+}
+
+// Sources/Tally/Tally.docc/OrderedLists.md
+private enum Sources_Tally_Tally_docc_OrderedLists_md_2 {
+struct Book: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema("Book", .text("title"))
+  var id = RecordName<Book>()
+  var title: String?
+}
+
+struct Chapter: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema(
+    "Chapter", .text("title"), .reference("book", to: "Book", onDelete: .cascade),
+    .position("rank", within: "book"))
+  static let inBook = OrderedChildren<Chapter, Book>("rank")
+
+  var id = RecordName<Chapter>()
+  var title: String?
+  var book: RecordName<Book>?
+  var rank: ListPosition?
+}
+
+func example(_ store: Store, _ book: RecordName<Book>) throws {
+  try store.write { db in
+    let last = try Chapter.inBook.position(db, at: .last, of: book)
+    let ending = Chapter(title: "The end", book: book, rank: last)
+    try ending.insert(db)
+
+    let first = try Chapter.inBook.position(db, at: .first, of: book)
+    try Chapter(title: "Beginnings", book: book, rank: first).insert(db)
+
+    try Chapter.inBook.move(db, ending.id, to: .last, of: book)
+  }
+}
+}
