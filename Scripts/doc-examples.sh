@@ -150,9 +150,9 @@ combinations=$(further=list examples Sources/Tally/Tally.docc/*.md | sort -u)
 while IFS= read -r further; do write "PageExamples${further// /}" Sources/Tally/Tally.docc/*.md; done <<<"$combinations"
 further=all
 # shellcheck disable=SC2046  # paths without spaces
-write StoreExamples $(git ls-files 'Sources/TallyStore/Store/*.swift' ':!Sources/TallyStore/Store/Ordered*')
+write StoreExamples $(git ls-files 'Sources/TallyStore/Store/*.swift' ':!Sources/TallyStore/Store/Ordered*' ':!Sources/TallyStore/Store/Relationship*')
 # shellcheck disable=SC2046  # paths without spaces
-write ListExamples $(git ls-files 'Sources/TallyStore/Store/Ordered*.swift')
+write ListExamples $(git ls-files 'Sources/TallyStore/Store/Ordered*.swift' 'Sources/TallyStore/Store/Relationship*.swift')
 # shellcheck disable=SC2046  # paths without spaces
 write DeclarationExamples $(git ls-files 'Sources/TallySchema/*.swift' 'Sources/TallyStore/*.swift' ':!Sources/TallyStore/Store')
 # shellcheck disable=SC2046  # paths without spaces
