@@ -99,5 +99,10 @@ package enum PlantedHints {
     "totalsDropped counters": 4,
     "totalsSummed counters": 1,
     "addIsNoTouch counters": 40,
+    "moveIsTouch order": 1,
+    "moveIsRemoveAdd order": 1,
+    "fraction order": 1,
+    "bareStay order": 6,
+    "positionPurged order": 1,
   ]
 }
