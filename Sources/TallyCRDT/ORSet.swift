@@ -74,7 +74,7 @@ public struct ORSetElement: Hashable, Sendable {
     lhs.tags == rhs.tags && (lhs.placeBox === rhs.placeBox || lhs.place == rhs.place)
   }
 
-  /// Feeds what equality compares.
+  /// Feeds the same parts that equality compares.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(tags)
     hasher.combine(place)

@@ -46,13 +46,13 @@ extension Schema {
 /// An element that is named must be in the list. An index counts the other elements from 0; one below 0 is the
 /// beginning, one beyond the last is the end.
 public enum ListPlace<Member: Hashable & Sendable>: Hashable, Sendable {
-  /// Before all others.
+  /// Before all other elements of the list.
   case first
-  /// Behind all others.
+  /// Behind all other elements of the list.
   case last
-  /// Right before this one.
+  /// Right before this element of the list.
   case before(Member)
-  /// Right behind this one.
+  /// Right behind this element of the list.
   case after(Member)
   /// Behind so many of the others.
   case index(Int)
