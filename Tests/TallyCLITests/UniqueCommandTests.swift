@@ -21,7 +21,8 @@ import Testing
   @Test func statusAndWhySayWhoHasTheValue() throws {
     let (status, other) = (try bench.done("status", "a"), try bench.done("status", "b"))
     let lines = status.split(separator: "\n").filter { $0.hasPrefix("contested") }
-    #expect(lines.count == 2 && lines == other.split(separator: "\n").filter { $0.hasPrefix("contested") })
+    try #require(lines.count == 2)
+    #expect(lines == other.split(separator: "\n").filter { $0.hasPrefix("contested") })
     #expect(lines[0].contains("code 7, which Shop|~|") && lines[0].hasSuffix("shows nothing"), "\(lines[0])")
     #expect(lines[1].contains("name Market, which Shop|~|") && lines[1].contains("shows Market ~"), "\(lines[1])")
     #expect(try bench.done("status", "a", "--json").contains("\"wanted\":\"Market\""))

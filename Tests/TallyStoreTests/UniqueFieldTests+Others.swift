@@ -48,7 +48,7 @@ extension UniqueFieldTests {
     try queue.close()
     var table = ImportMap.Table(from: "topic", to: "Topic", fields: ["name": "name"])
     let error = #expect(throws: StoreError.self) { try store.importDatabase(at: old, map: ImportMap(tables: [table])) }
-    #expect(error?.code == .rowNotMapped && error?.message.contains("row 3") == true, "\(error?.message ?? "")")
+    #expect(error?.code == .rowNotMapped && error?.message.contains("row '3'") == true, "\(error?.message ?? "")")
     #expect(try store.read { try Topic.fetchCount($0) } == 0)
     table.condition = "id < 3"
     #expect(try store.importDatabase(at: old, map: ImportMap(tables: [table])).records == ["Topic": 2])
@@ -125,7 +125,9 @@ extension UniqueFieldTests {
     try b.close()
     _ = try Store.recover(lab.scratch.path("b"), to: lab.scratch.path("c"))
     let c = try lab.reopened("c", Self.schema)
-    #expect(try Lab.rows(c, "Shop") == rows && Lab.rows(c, "tally_unique") == list)
+    #expect(try Lab.rows(c, "Shop") == rows)
+    // Types may have other numbers there.
+    #expect(try c.read { try ContestedValue.fetchAll($0) } == (try lab.a.read { try ContestedValue.fetchAll($0) }))
     #expect(try c.verify().problems == [])
   }
 

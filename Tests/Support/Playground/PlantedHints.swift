@@ -104,5 +104,9 @@ package enum PlantedHints {
     "fraction order": 1,
     "bareStay order": 6,
     "positionPurged order": 1,
+    "lastHolds unique": 1,
+    "suffixByPlace unique": 2,
+    "claimOfColumns unique": 11,
+    "restoreTakes unique": 11,
   ]
 }
