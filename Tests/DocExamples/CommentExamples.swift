@@ -29,20 +29,20 @@ import Testing
   import TallyCloudKit
 #endif
 
-// Sources/Tally/RawValue+Filters.swift
-private func Sources_Tally_RawValue_Filters_swift_1() throws {
+// Sources/Tally/Sequence+Cases.swift
+private func Sources_Tally_Sequence_Cases_swift_1() throws {
 let games = Game.filter(Column("level") == Level.expert)
 _ = games
 }
 
-// Sources/Tally/RawValue+Filters.swift
-private func Sources_Tally_RawValue_Filters_swift_2() throws {
+// Sources/Tally/Sequence+Cases.swift
+private func Sources_Tally_Sequence_Cases_swift_2() throws {
 let games = Game.filter(Column("level") != Level.expert)
 _ = games
 }
 
-// Sources/Tally/RawValue+Filters.swift
-private func Sources_Tally_RawValue_Filters_swift_3() throws {
+// Sources/Tally/Sequence+Cases.swift
+private func Sources_Tally_Sequence_Cases_swift_3() throws {
 let games = Game.filter([Level.beginner, .expert].contains(Column("level")))
 _ = games
 }

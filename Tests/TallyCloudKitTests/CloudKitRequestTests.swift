@@ -39,7 +39,9 @@ import Testing
     let cloud = FakeCloud()
     let (phone, tablet) = (try Phone(cloud), try Phone(cloud))
     try phone.insert(
-      (0..<(Effort.isLong ? 10_000 : 6_000)).map { Note(text: "note \($0)", picture: CloudWorld.noise(200, UInt64($0 + 1))) })
+      (0..<(Effort.isLong ? 10_000 : 6_000)).map {
+        Note(text: "note \($0)", picture: CloudWorld.noise(200, UInt64($0 + 1)))
+      })
     try await phone.pass()
     // Nothing was there: the subscription finds no zone, which is made; then everything is one request.
     #expect(phone.device.counts == [.subscriptions: 2, .zones: 1, .changes: 1, .modify: 1])
