@@ -9,7 +9,7 @@ import TallyCRDT
 public enum FieldKey {
   /// What a key says of its field.
   public enum Kind: Hashable, Sendable {
-    /// A register.
+    /// A register of what a record says.
     case field
     /// A register that names a record. The key is `name&`.
     case reference

@@ -30,7 +30,7 @@ public enum UniquePolicy: String, Sendable, Codable, CaseIterable {
 public struct UniqueRule: Sendable, Hashable, Codable {
   /// The names of the fields.
   public var fields: [String]
-  /// What the others show.
+  /// What the other records show instead.
   public var policy: UniquePolicy
 
   /// A rule for fields by their names. Mistakes are found when a store is opened (`StoreError.invalidSchema`).

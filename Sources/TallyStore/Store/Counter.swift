@@ -18,7 +18,7 @@ import TallyCRDT
 ///
 /// Both calls take the database of a ``Store/write(_:)``, and run where that runs.
 public struct Counter<Record: Entity>: Sendable {
-  /// The column's name.
+  /// The name of the counter's column.
   public let name: String
 
   /// The counter of this name in the entity's schema, for a constant of the entity.
