@@ -3,6 +3,7 @@
 #
 #   HOURS=3      how long the parts may take that take as long as one likes: a third of it, or three times as long
 #   STEPS=soak   only steps whose names match
+#   BEHIND=1     takes what others leave of the processors: tests that have limits of time may then fail for that reason alone
 #   FRESH=1      from the beginning; otherwise what has passed on the same sources is not run again, so it may be ended at any time
 #
 # Says at its start what it will do and how long that takes. Whatever fails is named at the end, with its seed, and all that it printed
@@ -11,8 +12,9 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 hours=${HOURS:-1}
 chosen=${STEPS:-.}
+behind=${BEHIND:+ behind}
 # What was said to `make long` is not meant for the commands that it calls.
-unset ONLY STEPS FLAGS TRAITS STRICT MAKEFLAGS MFLAGS MAKEOVERRIDES BUILT TESTING BUILD TALLY_TESTS
+unset ONLY STEPS BEHIND FLAGS TRAITS STRICT MAKEFLAGS MFLAGS MAKEOVERRIDES BUILT TESTING BUILD TALLY_TESTS
 scaled() { awk -v hours="$hours" -v value="$1" 'BEGIN { n = int(value * hours); print n < 1 ? 1 : n }'; }
 
 # The sources as they are, committed or not: what passed on others says nothing of these.
@@ -84,7 +86,7 @@ echo "About $minutes minutes on two cores, builds included. What they print is i
 
 failed=()
 for step in ${todo[@]+"${todo[@]}"}; do
-  run_steps 1 "$step" || failed+=("${step%%: *}")
+  run_steps 1 "${step%%: *}$behind: ${step#*: }" || failed+=("${step%%: *}")
 done
 print_times
 if [ ${#failed[@]} -gt 0 ]; then

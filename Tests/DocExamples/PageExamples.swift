@@ -212,19 +212,10 @@ private enum Sources_Tally_Tally_docc_ICloud_md_1 {
 
 @MainActor final class Syncing {
   let iCloud = CloudKitAccount(CKContainer.default())
-  private var engine: SyncEngine?
 
-  // Runs for the life of the app: for each person who signs in or out, their store and an engine for it.
+  // Runs for the life of the app.
   func run(_ container: Container, show: (Store, SyncEngine) -> Void) async throws {
-    for await account in iCloud.states() {
-      await engine?.pause()
-      let store = try await container.follow(account, localData: .move)
-      let next = SyncEngine(store)
-      if let mailbox = iCloud.mailbox(for: container.current) { await next.add(mailbox, named: "iCloud") }
-      await next.resume()
-      engine = next
-      show(store, next)
-    }
+    try await iCloud.run(container, localData: .move) { store, engine in show(store, engine) }
   }
 }
 }
@@ -335,6 +326,13 @@ private enum Sources_Tally_Tally_docc_ObservingAndSwiftUI_md_2 {
 
 // Sources/Tally/Tally.docc/ObservingAndSwiftUI.md
 private enum Sources_Tally_Tally_docc_ObservingAndSwiftUI_md_3 {
+@MainActor func gamesByLetter(_ store: Store) -> Observed<[RowSection<Character?, Game>]> {
+  Observed([], in: store) { db in try Game.order(Column("name")).fetchAll(db).sections { $0.name?.first } }
+}
+}
+
+// Sources/Tally/Tally.docc/ObservingAndSwiftUI.md
+private enum Sources_Tally_Tally_docc_ObservingAndSwiftUI_md_4 {
 @MainActor final class SettingsScreen {
   let monitor: SyncMonitor
   init(_ engine: SyncEngine) { monitor = SyncMonitor(engine) }

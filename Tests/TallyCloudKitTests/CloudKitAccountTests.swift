@@ -155,6 +155,74 @@ import Testing
     #expect(await states.next() == .person("bob"))
   }
 
+  /// What an app says once, and what it then shows as people come and go.
+  @MainActor @Test func anAppShowsTheStoreOfWhoIsSignedIn() async throws {
+    let cloud = FakeCloud()
+    let (seat, phone) = (try Seat(cloud), try Phone(cloud, "ann"))
+    try phone.write("ann's, elsewhere")
+    try await phone.pass()
+    seat.device.deliversAtOnce = true
+    let (container, iCloud) = (seat.container, seat.iCloud)
+    let (shows, feed) = AsyncStream.makeStream(of: (Store, SyncEngine).self)
+    let app = Task { try await iCloud.run(container, localData: .move) { feed.yield(($0, $1)) } }
+    var shown = shows.makeAsyncIterator()
+    func isUpToDate(_ engine: SyncEngine) async {
+      for await status in await engine.statusUpdates() where status.isUpToDate { return }
+    }
+    func texts(_ store: Store) throws -> [String] {
+      try store.read { try Note.fetchAll($0) }.compactMap(\.text).sorted()
+    }
+
+    let (own, ownEngine) = try #require(await shown.next())
+    #expect(container.current == .local)
+    #expect(await ownEngine.status.peers.isEmpty)
+    try await own.write { try Note(text: "made by nobody").insert($0) }
+
+    seat.device.signIn("ann")
+    let (anns, annsEngine) = try #require(await shown.next())
+    #expect(container.current == .person("ann"))
+    await isUpToDate(annsEngine)
+    #expect(try texts(anns) == ["ann's, elsewhere", "made by nobody"])
+    #expect(await ownEngine.status.isPaused)
+
+    // Parents forbid iCloud for a while: what is shown stays, waits, and goes on.
+    seat.device.signIn("ann", status: .restricted)
+    for await status in await annsEngine.statusUpdates() where status.peers.first?.phase == .blocked { break }
+    try await anns.write { try Note(text: "written meanwhile").insert($0) }
+    seat.device.signIn("ann")
+    for await status in await annsEngine.statusUpdates() where status.isUpToDate { break }
+    try await phone.pass()
+    #expect(try phone.texts == ["ann's, elsewhere", "made by nobody", "written meanwhile"])
+
+    seat.device.signIn("bob")
+    let (bobs, bobsEngine) = try #require(await shown.next())
+    await isUpToDate(bobsEngine)
+    #expect(try texts(bobs) == [])
+    #expect(await annsEngine.status.isPaused)
+
+    seat.device.signIn(nil)
+    let (local, localEngine) = try #require(await shown.next())
+    #expect(try container.current == .local && texts(local) == [])
+    app.cancel()
+    try await app.value
+    #expect(await localEngine.status.isPaused)
+  }
+
+  /// An error of the app's, or of a store that cannot be opened, ends it with nothing left running.
+  @MainActor @Test func anErrorEndsARunWithItsEnginePaused() async throws {
+    struct Refused: Error {}
+    let seat = try Seat(FakeCloud(), "ann")
+    var engine: SyncEngine?
+    await #expect(throws: Refused.self) {
+      try await seat.iCloud.run(seat.container, localData: .move) {
+        engine = $1
+        throw Refused()
+      }
+    }
+    #expect(await engine?.status.isPaused == true)
+    #expect(seat.container.current == .person("ann"))
+  }
+
   @Test func anAccountHasOneMailbox() throws {
     let seat = try Seat(FakeCloud(), "ann")
     #expect(seat.iCloud.mailbox(for: .local) == nil)

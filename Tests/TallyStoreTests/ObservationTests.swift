@@ -110,6 +110,28 @@ import Testing
     #expect(try texts([Level.beginner, .expert].contains(column)) == ["beginner", "expert"])
   }
 
+  // MARK: Sections
+
+  @Test func sectionsKeepTheOrderOfTheRows() throws {
+    let words = ["tea", "apple", "toast", "bread", "ale"]
+    let sections = words.sections { $0.first }
+    #expect(sections.map(\.id) == ["t", "a", "b"])
+    #expect(sections.map(\.rows) == [["tea", "toast"], ["apple", "ale"], ["bread"]])
+    #expect([String]().sections { $0.first }.isEmpty)
+    struct Refused: Error {}
+    #expect(throws: Refused.self) { try words.sections { _ -> Int in throw Refused() } }
+  }
+
+  @MainActor @Test func aQueryMayGiveSections() async throws {
+    let phone = try store()
+    try await phone.write { db in for text in ["tea", "ale", "toast"] { try Note(text: text).insert(db) } }
+    let list = Observed([], in: phone) { db in
+      try Note.order(Column("text")).fetchAll(db).compactMap(\.text).sections { $0.first }
+    }
+    await until(list) { !$0.isLoading }
+    #expect(list.value.map(\.rows) == [["ale"], ["tea", "toast"]])
+  }
+
   @MainActor @Test func whoIsReleasedFollowsNoMore() async throws {
     let phone = try store()
     weak var released: Observed<[String]>?
