@@ -24,8 +24,8 @@
     ///   - settings: those of the engines.
     ///   - isolation: the actor that `show` runs on; the caller's unless told otherwise.
     ///   - show: is given the store to show, at once and whenever it is another one, and its engine.
-    /// - Throws: what `Container.follow` and `show` throw. The engine is paused then, and the account is as before: call
-    ///   it again, when there is room on the disk for instance.
+    /// - Throws: what `Container.follow` and `show` throw. The engine is paused then. What `follow` throws
+    ///   leaves the account as before: call it again, when there is room on the disk for instance.
     public func run(
       _ container: Container, localData: LocalData, _ settings: SyncEngine.Settings = SyncEngine.Settings(),
       isolation: isolated (any Actor)? = #isolation, show: (Store, SyncEngine) async throws -> Void

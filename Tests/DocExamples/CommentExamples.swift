@@ -29,6 +29,19 @@ import Testing
   import TallyCloudKit
 #endif
 
+// Sources/Tally/RowSection.swift
+private func Sources_Tally_RowSection_swift_1() throws {
+let games = try Game.order(Column("name")).fetchAll(db)
+for section in games.sections(by: { $0.name?.first }) { print(section.id ?? "–", section.rows.count) }
+_ = games
+}
+
+// Sources/Tally/RowSection.swift
+private func Sources_Tally_RowSection_swift_2() throws {
+let byLetter = try Game.order(Column("name")).fetchAll(db).sections { $0.name?.first }
+_ = byLetter
+}
+
 // Sources/Tally/Sequence+Cases.swift
 private func Sources_Tally_Sequence_Cases_swift_1() throws {
 let games = Game.filter(Column("level") == Level.expert)
@@ -72,6 +85,15 @@ private func Sources_TallyCRDT_RecordName_swift_3() throws {
 let name = try AnyRecordName(type: "Game", key: "chess")
 _ = name
 }
+
+#if canImport(CloudKit)
+// Sources/TallyCloudKit/CloudKitAccount+Run.swift
+private func Sources_TallyCloudKit_CloudKitAccount_Run_swift_1() async throws {
+try await iCloud.run(container, localData: .move) { store, engine in
+  await engine.add(FolderMailbox(folder), named: "iCloud Drive")
+}
+}
+#endif
 
 #if canImport(CloudKit)
 // Sources/TallyCloudKit/CloudKitAccount.swift
