@@ -73,6 +73,14 @@ while IFS= read -r page; do
     < <(awk '/^```/ { code = !code } !code && /^## / && seen[$0]++ == 1' "$page")
 done < <(git ls-files '*.md')
 
+# A line of the changelog that is there twice, too.
+while IFS= read -r line; do complain "CHANGELOG.md says it twice: ${line:0:70}"; done < <(grep '^- ' CHANGELOG.md | cut -c 1-70 | sort | uniq -d)
+
+# `make long` plays every tier that there is.
+while IFS= read -r tier; do
+  grep -qE "^for tier in .*\b$tier\b" Scripts/long.sh || complain "Scripts/long.sh does not play the tier $tier"
+done < <(sed -nE 's/^  case ([a-z]+)$/\1/p' Tests/Support/Playground/SimulationTier.swift)
+
 # Each decision is in the list of them.
 for file in Docs/Decisions/0*.md; do
   grep -q "]($(basename "$file"))" Docs/Decisions/README.md || complain "Docs/Decisions/README.md does not list $file"
