@@ -85,7 +85,7 @@ examples_of() {
       for (i = 1; i <= n; i++) if (lines[i] ~ /@(Entity|Field|Members)/) trait = "Macros"
       for (i = 1; i <= n; i++) if (lines[i] ~ /Inspector\(/) trait = "Inspector"
       # Elsewhere it is compiled in the tests, against stubs.
-      for (i = 1; i <= n; i++) if (FILENAME ~ /TallyCloudKit/ || lines[i] ~ /CloudKit/) trait = "canImport(CloudKit)"
+      for (i = 1; i <= n; i++) if (FILENAME ~ /TallyCloudKit|ICloud.md/ || lines[i] ~ /CloudKit/) trait = "canImport(CloudKit)"
       for (i = 1; i <= n; i++) if (lines[i] ~ /(^|[^A-Za-z])await /) effects = "async throws"
       for (i = 1; i <= n; i++) {
         if (lines[i] ~ /^(@Test|@Suite|@main |@MainActor |@Entity|static |struct |final class |class |enum |func |extension )/) kind = lines[i] ~ /^extension / ? "file" : "enum"

@@ -259,11 +259,13 @@ func sentence(_ peer: PeerStatus) -> String? {
 }
 #endif
 
+#if canImport(CloudKit)
 // Sources/Tally/Tally.docc/ICloud.md
 private func Sources_Tally_Tally_docc_ICloud_md_5() async throws {
 try await mailbox.putAgain()
 await engine.resume()
 }
+#endif
 
 // Sources/Tally/Tally.docc/InXcode.md
 private enum Sources_Tally_Tally_docc_InXcode_md_1 {
