@@ -139,15 +139,21 @@ struct MissingParts {
   /// Whether there are states with a number that no clock can point to, of which the next would get one beyond it; and
   /// how many rows of the vector are of replicas without an id.
   private static func strays(_ connection: Connection) throws -> (unreachable: Bool, unknown: Int) {
-    // The first is looked up at both ends: to compare each number takes as long as the table is.
-    let query = try connection.statement(
-      """
-      SELECT EXISTS(SELECT 1 FROM tally_extra WHERE n < 1 OR n > ?),
-        (SELECT count(*) FROM tally_vector WHERE replica NOT IN (SELECT n FROM tally_replica))
-      """)
-    query.bind(1, InlineClock.largestNumber)
-    defer { query.reset() }
-    return try query.step() ? (query.int(0) == 1, query.int(1)) : (false, 0)
+    // Each is looked up at its end: to compare each number takes as long as the table is.
+    let ends = try connection.statement("SELECT (SELECT min(n) FROM tally_extra), (SELECT max(n) FROM tally_extra)")
+    defer { ends.reset() }
+    var unreachable = false
+    if try ends.step(), !ends.isNull(0) { unreachable = ends.int(0) < 1 || ends.int(1) > InlineClock.largestNumber }
+    // Both are asked again at once, and what takes long is to prepare a statement.
+    let replicas = try NumberedTable.replica.scan(connection)
+    defer { replicas.reset() }
+    var known = Set<Int>()
+    while try replicas.step() { known.insert(replicas.int(0)) }
+    let vector = try connection.statement(StateReader.vector)
+    defer { vector.reset() }
+    var unknown = 0
+    while try vector.step() { if !known.contains(vector.int(0)) { unknown += 1 } }
+    return (unreachable, unknown)
   }
 
   /// Beyond every number that a store has given out: it counts, and a vector has no more replicas than this.

@@ -94,9 +94,11 @@ package final class StateReader {
 
   // MARK: Vectors
 
+  static let vector: StaticString = "SELECT replica, sequence FROM tally_vector WHERE zone = 0"
+
   package func vector() throws -> StateVector {
     if let vector = standing.vector { return vector }
-    let query = try connection.statement("SELECT replica, sequence FROM tally_vector WHERE zone = 0")
+    let query = try connection.statement(Self.vector)
     var vector = StateVector()
     while try query.step() {
       guard let replica = catalog.replicas[query.number(0)] else {

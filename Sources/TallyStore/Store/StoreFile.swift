@@ -124,7 +124,7 @@ package enum StoreFile {
     _ path: String, isNew: Bool, _ options: StoreOptions, _ applying: Applying, _ turns: Turns
   ) throws -> any DatabaseWriter {
     var configuration = configuration(options, applying, turns)
-    if isNew { FilePages.prepareNewFile(&configuration) }
+    if isNew { FilePages.prepareNewFile(&configuration) } else { fillLog(of: path, &configuration, options.files) }
     do {
       return options.isReadOnly
         ? try DatabaseQueue(path: path, configuration: configuration)
@@ -134,6 +134,23 @@ package enum StoreFile {
       let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
       let reason = options.files.kind(of: folder) == .folder ? "" : ": there is no folder \(folder)"
       throw DatabaseError(resultCode: error.extendedResultCode, message: "\(path) cannot be opened\(reason)")
+    }
+  }
+
+  /// Sees to it that the first connection to a file puts something into its write-ahead log. GRDB's pool needs that, and
+  /// makes a table and drops it again where the log is empty: a twentieth of what an opening takes, and after it each
+  /// connection of another process has to read the schema once more.
+  private static func fillLog(of path: String, _ configuration: inout Configuration, _ files: any StoreFiles) {
+    guard !configuration.readonly else { return }
+    configuration.prepareDatabase { db in
+      // The readers of the pool come later.
+      guard !db.configuration.readonly else { return }
+      let connection = Connection(try db.handle())
+      let mode = try SQLStatement(connection, "PRAGMA journal_mode")
+      guard try mode.step(), mode.text(0) == "wal", files.head(1, of: path + "-wal") == [] else { return }
+      mode.reset()
+      let version = try connection.integer("PRAGMA user_version") ?? 0
+      try connection.execute("BEGIN IMMEDIATE; PRAGMA user_version = \(version); COMMIT")
     }
   }
 
