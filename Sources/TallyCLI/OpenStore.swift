@@ -34,7 +34,7 @@ enum OpenStore {
   }
 
   /// Opens without write access, also in a folder where nothing can be written. Only if another program has written
-  /// something that must be captured first is write access needed.
+  /// something that must be captured first, or has made a table again, is write access needed.
   static func reading<T>(_ path: String, _ timeout: Double, _ body: (Store) throws -> T) throws -> T {
     try Output.requireOpen(besides: path)
     var copy: StoreCopy?
@@ -81,10 +81,12 @@ enum OpenStore {
     do { _ = try store.fitsItsSum() } catch { complain("the damage could not be noted: \(Failure.message(of: error))") }
   }
 
+  /// Whether other programs have written, or may have, what only a store that writes captures.
   private static func isPending(_ store: Store) throws -> Bool {
-    try store.read { db in
+    let isNoted = try store.read { db in
       try Bool.fetchOne(db, sql: "SELECT EXISTS(SELECT 1 FROM tally_pending WHERE op <> 4)") ?? false
     }
+    return try isNoted || UnseenTables.areThere(in: store)
   }
 
   private static func isUnwritable(_ error: DatabaseError) -> Bool {

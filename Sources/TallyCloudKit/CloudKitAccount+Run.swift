@@ -12,12 +12,14 @@
     /// }
     /// ```
     ///
-    /// It follows ``states()`` as `Container.follow` does. Where that changes whose data is shown, the engine of the
-    /// store before is paused, and the new store gets one of its own, which has the person's mailbox as the peer
-    /// `iCloud` and runs. Where it does not, the engine tries again what iCloud has refused before: who had to confirm
-    /// the account, say, has done so. When the task is cancelled the engine is paused, and `run` returns.
+    /// At each change of the account it asks who is signed in, and follows as `Container.follow` does. Where that
+    /// changes whose data is shown, the engine of the store before is paused, and the new store gets one of its own,
+    /// which has the person's mailbox as the peer `iCloud` and runs. Where it does not, the engine tries again what
+    /// iCloud has refused before: who had to confirm the account, say, has done so. An engine that the person has
+    /// switched off stays off. When the task is cancelled the engine is paused, and `run` returns.
     ///
-    /// Sign people in and out of the container nowhere else meanwhile. Costs nothing between changes.
+    /// Let `show` return soon: the account is not followed meanwhile. Call it once for the app, not for each window.
+    /// Costs nothing between changes.
     /// - Parameters:
     ///   - container: the app's stores.
     ///   - localData: what becomes of what was made while nobody was signed in.
@@ -33,9 +35,14 @@
       var engine: SyncEngine?
       var shown: Account?
       do {
-        for await state in states() {
-          guard shown == nil || container.isShowingAnother(than: state) else {
-            await engine?.resume()
+        var unknown = 0
+        for await _ in changes() {
+          let state = await state()
+          unknown = state == .unknown ? unknown + 1 : 0
+          if unknown > 0 { askAgain(after: unknown) }
+          guard !Task.isCancelled else { break }
+          guard shown == nil || shown != container.current || container.isShowingAnother(than: state) else {
+            await engine?.syncNow()
             continue
           }
           await engine?.pause()
@@ -46,6 +53,8 @@
           (engine, shown) = (next, container.current)
           try await show(store, next)
         }
+      } catch is CancellationError where Task.isCancelled {
+        // Paused below.
       } catch {
         await engine?.pause()
         throw error

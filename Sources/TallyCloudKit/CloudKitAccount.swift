@@ -35,6 +35,7 @@
     private let container: CKContainer
     private let settings: CloudKitMailbox.Settings
     private let mailboxes = Mutex<[String: CloudKitMailbox]>([:])
+    private let isRegistered = Atomic<Bool>(false)
     private let followers: Followers
     private let observer: AccountObserver
 
@@ -76,6 +77,20 @@
       }
     }
 
+    /// Tells when to ask who is signed in: at once, at each change of the account, and when ``askAgain(after:)`` says
+    /// so.
+    func changes() -> AsyncStream<Void> { followers.follow() }
+
+    /// Has everybody who follows the account ask again where it could not be found out: nothing is posted when the
+    /// network is back.
+    /// - Parameter times: how often it has been unknown in a row; the pause doubles with each, up to five minutes.
+    func askAgain(after times: Int) {
+      Task { [weak self] in
+        guard (try? await Task.sleep(for: .seconds(min(1 << min(times - 1, 9), 300)))) != nil else { return }
+        self?.followers.tell()
+      }
+    }
+
     /// Asks who is signed in now.
     ///
     /// ```swift
@@ -110,9 +125,11 @@
       let changes = followers.follow()
       let (stream, feed) = AsyncStream.makeStream(of: State.self)
       let task = Task {
-        var last: State?
+        var (last, unknown): (State?, Int) = (nil, 0)
         for await _ in changes {
           let state = await self.state()
+          unknown = state == .unknown ? unknown + 1 : 0
+          if unknown > 0 { self.askAgain(after: unknown) }
           if state != last { feed.yield(state) }
           last = state
         }
@@ -136,10 +153,37 @@
     public func mailbox(for account: Account, space: String = "main") -> CloudKitMailbox? {
       guard case .person(let id) = account else { return nil }
       return mailboxes.withLock { mailboxes in
-        let mailbox = mailboxes["\(space) \(id)"] ?? CloudKitMailbox(container, account: id, space: space, settings)
+        if let known = mailboxes["\(space) \(id)"] { return known }
+        let mailbox = CloudKitMailbox(container, account: id, space: space, settings)
+        if isRegistered.load(ordering: .relaxed) { mailbox.didRegisterForNotifications() }
         mailboxes["\(space) \(id)"] = mailbox
         return mailbox
       }
+    }
+
+    /// Says that the app is registered for remote notifications: ``CloudKitMailbox/didRegisterForNotifications()``, of
+    /// each mailbox that it has given and will give.
+    ///
+    /// ```swift
+    /// func registered(deviceToken: Data) { iCloud.didRegisterForNotifications() }
+    /// ```
+    public func didRegisterForNotifications() {
+      isRegistered.store(true, ordering: .relaxed)
+      for mailbox in mailboxes.withLock({ Array($0.values) }) { mailbox.didRegisterForNotifications() }
+    }
+
+    /// Lets the next pass of each mailbox ask iCloud, and looks whether another person is signed in: when the app comes
+    /// to the front, or a person pulls to refresh.
+    ///
+    /// ```swift
+    /// iCloud.lookAgain()
+    /// await engine.syncNow()
+    /// ```
+    ///
+    /// Costs one request of the next pass of each.
+    public func lookAgain() {
+      for mailbox in mailboxes.withLock({ Array($0.values) }) { mailbox.lookAgain() }
+      followers.tell()
     }
 
     /// Takes a push notification for the mailboxes that it gave: ``CloudKitMailbox/handle(_:)``.
@@ -149,11 +193,17 @@
     ///   if iCloud.handle(userInfo) { await engine.syncOnce(within: .seconds(25)) }
     /// }
     /// ```
-    /// - Returns: whether it was for one of them.
+    /// - Returns: whether it was for one of them, or for one that it has not given yet: a notification may start the
+    ///   app, and come before it is known who is signed in.
     @discardableResult
     public func handle(_ userInfo: [AnyHashable: Any]) -> Bool {
       let mailboxes = mailboxes.withLock { Array($0.values) }
-      return mailboxes.reduce(false) { $1.handle(userInfo) || $0 }
+      let isHeard = mailboxes.reduce(false) { $1.handle(userInfo) || $0 }
+      // It may have started the app, and come before who is signed in was known.
+      guard !isHeard, let id = CKNotification(fromRemoteNotificationDictionary: userInfo)?.subscriptionID else {
+        return isHeard
+      }
+      return id.hasPrefix("Tally-") && id.hasSuffix("-changes")
     }
   }
 

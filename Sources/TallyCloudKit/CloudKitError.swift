@@ -83,7 +83,9 @@
     init(_ error: any Error) {
       switch error {
       case let error as CloudKitError: self = error
-      case let error as CKError: self.init(Self.innermost(error))
+      case let error as CKError:
+        let items = (error.partialErrorsByItemID ?? [:]).values.compactMap { ($0 as? CKError)?.retryAfterSeconds }
+        self.init(Self.innermost(error), ([error.retryAfterSeconds].compactMap(\.self) + items).max())
       default: self.init(.unreachable, "iCloud was not reached: \(type(of: error))")
       }
     }
@@ -98,11 +100,11 @@
         ?? errors.first { $0.code == .unknownItem } ?? errors.first ?? error
     }
 
-    private init(_ error: CKError) {
+    private init(_ error: CKError, _ seconds: Double?) {
       let (code, message) = Self.meaning(of: error.code)
       (self.code, self.message, cloudKitCode) = (code, message, error.code)
       // What is asked for is kept to, within reason: an hour at most, so that a clock that is wrong blocks nothing.
-      retryAfter = error.retryAfterSeconds.map { .milliseconds(Int64(min(max($0, 0), 3_600) * 1_000)) }
+      retryAfter = (seconds ?? error.retryAfterSeconds).map { .milliseconds(Int64(min(max($0, 0), 3_600) * 1_000)) }
       isReset = (error.userInfo[CKErrorUserDidResetEncryptedDataKey] as? NSNumber)?.boolValue ?? false
     }
 

@@ -20,6 +20,8 @@
       /// Grows with each notification and each change of the account, so that an answer that was on its way meanwhile
       /// counts for nothing.
       var generation = 0
+      /// Grows with each change of the account.
+      var accounts = 0
       var pausedUntil: CloudKitMailbox.Instant?
       var pause: CloudKitError?
       var sentAlong = 0
@@ -42,10 +44,14 @@
     }
     var isChecked: Bool { state.withLock { $0.isChecked } }
     var generation: Int { state.withLock { $0.generation } }
+    var accounts: Int { state.withLock { $0.accounts } }
 
     /// The account was found to be the right one, unless it has changed meanwhile.
-    func noteChecked(since generation: Int) {
-      state.withLock { if $0.generation == generation { $0.isChecked = true } }
+    func noteChecked(since accounts: Int) -> Bool {
+      state.withLock {
+        if $0.accounts == accounts { $0.isChecked = true }
+        return $0.isChecked
+      }
     }
 
     // MARK: What is known of news
@@ -100,7 +106,7 @@
         state.generation += 1
         state.current = [:]
         if isNotification { state.isNotified = true }
-        if isAccount { (state.isChecked, state.isSubscribed) = (false, false) }
+        if isAccount { (state.isChecked, state.isSubscribed, state.accounts) = (false, false, state.accounts + 1) }
         return state.takeWaiting()
       }
       for continuation in woken { continuation.resume() }

@@ -46,6 +46,7 @@
       do {
         return try await body()
       } catch let error as CloudKitError where error.cloudKitCode == .zoneNotFound {
+        if error.isReset { try await deleteZone() }
         try await makeZone()
         follower.isSubscribed = false
         return try await body()

@@ -143,6 +143,7 @@
     /// Makes a request, unless iCloud has asked to wait, and passes on what CloudKit throws.
     private func rawRequest<T>(_ body: () async throws -> T) async throws -> T {
       if let pause = follower.pause(at: settings.now()) { throw pause }
+      try await checkAccount()
       do { return try await body() } catch let error as CKError { throw error } catch { throw try failure(error) }
     }
 

@@ -1,6 +1,7 @@
 #if canImport(CloudKit)
   import CloudKit
   import Foundation
+  import TallyCRDT
   import TallyStore
   import TallySync
 
@@ -14,8 +15,9 @@
   ///
   /// Each entry is one record that is saved and deleted and never changed, so CloudKit has no conflict to resolve, and
   /// knows nothing of the app's types: stores merge, and what wins is the same as over any other way. The zone is
-  /// `Tally-` and the space; the record type is `TallyFile`, which has to be in the container's production schema once
-  /// (`Docs/CloudKit.md`). The contents are in encrypted fields and in assets, which iCloud encrypts itself.
+  /// `Tally-`, the space and a hash of the person's record name; the record type is `TallyFile`, which has to be in the
+  /// container's production schema once (`Docs/CloudKit.md`). The contents are in encrypted fields and in assets, which
+  /// iCloud encrypts itself.
   ///
   /// It syncs the devices of the one person of ``account``. While another is signed in, nothing is read or put:
   /// ``CloudKitAccount`` gives the mailbox of the one who is. Errors are ``CloudKitError``, but where `Mailbox` asks
@@ -84,7 +86,12 @@
       space: String, _ settings: Settings
     ) {
       (self.database, self.container, self.settings) = (database, container, settings)
-      (self.account, self.containerName, zoneName) = (account, containerName, "Tally-\(space)")
+      (self.account, self.containerName) = (account, containerName)
+      // A request that was under way while another person signed in finds no such zone in their database.
+      var hash = SipHash()
+      hash.combine(text: account)
+      let digits = String(hash.finalized(), radix: 16)
+      zoneName = "Tally-\(space)-\(String(repeating: "0", count: 16 - digits.count))\(digits)"
       observer = AccountObserver(settings.center) { [follower] in follower.noteNews(isAccount: true) }
     }
 
@@ -165,6 +172,18 @@
     /// Makes a request, unless iCloud has asked to wait.
     /// - Throws: ``CloudKitError``; `CancellationError`.
     func request<T>(_ body: () async throws -> T) async throws -> T {
+      try await checkAccount()
+      let accounts = follower.accounts
+      let value = try await ask(body)
+      // It may be of the other person's database.
+      guard follower.accounts == accounts else {
+        throw CloudKitError(.unreachable, "the account has changed while iCloud was asked")
+      }
+      return value
+    }
+
+    /// The same for what asks whose account it is.
+    func ask<T>(_ body: () async throws -> T) async throws -> T {
       try Task.checkCancellation()
       if let pause = follower.pause(at: settings.now()) { throw pause }
       do {
@@ -190,8 +209,8 @@
     /// - Throws: ``CloudKitError``; nothing was read or put then.
     func checkAccount() async throws {
       guard !follower.isChecked else { return }
-      let generation = follower.generation
-      let status = try await request { try await container.accountStatus() }
+      let accounts = follower.accounts
+      let status = try await ask { try await container.accountStatus() }
       switch status {
       case .available: break
       case .noAccount: throw CloudKitError(.notSignedIn, "nobody is signed in to iCloud")
@@ -200,11 +219,11 @@
         throw CloudKitError(.temporarilyUnavailable, "the iCloud account waits for its person")
       default: throw CloudKitError(.unreachable, "whether somebody is signed in to iCloud is not known")
       }
-      let person = try await request { try await container.userRecordID().recordName }
+      let person = try await ask { try await container.userRecordID().recordName }
       guard person == account else {
         throw CloudKitError(.accountChanged, "another person is signed in to iCloud")
       }
-      follower.noteChecked(since: generation)
+      if !follower.noteChecked(since: accounts) { try await checkAccount() }
     }
 
     /// Makes the zone, or finds that it is there.
@@ -213,6 +232,15 @@
         try await database.modifyRecordZones(saving: [CKRecordZone(zoneID: zoneID)], deleting: [])
       }
       if case .failure(let error) = results.saveResults[zoneID] { throw try failure(error) }
+    }
+
+    /// Deletes what is left of a zone whose keys are gone.
+    func deleteZone() async throws {
+      let results = try await request { try await database.modifyRecordZones(saving: [], deleting: [zoneID]) }
+      if case .failure(let error) = results.deleteResults[zoneID] {
+        let failure = try failure(error)
+        guard failure.cloudKitCode == .zoneNotFound else { throw failure }
+      }
     }
 
     /// Subscribes to changes of the zone, once in a process: the subscription stays, but may have gone with the zone.

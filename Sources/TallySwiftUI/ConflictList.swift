@@ -43,14 +43,18 @@
             Text("\(conflict.loserValue) → \(conflict.winnerValue)" as String).font(.footnote)
               .foregroundStyle(.secondary)
           }
-          .swipeActions {
-            Button("Use the Other") { perform { _ = try store.restore(conflict) } }
-            Button("Dismiss", role: .destructive) { perform { try store.dismiss(conflict) } }
-          }
+          #if !os(tvOS)
+            .swipeActions {
+              Button("Use the Other") { perform { _ = try store.restore(conflict) } }
+              Button("Dismiss", role: .destructive) { perform { try store.dismiss(conflict) } }
+            }
+          #endif
         }
         if let problem = problem ?? failure(of: read) { Text(problem).foregroundStyle(.red) }
       }
-      .badge(number)
+      #if os(iOS) || os(macOS) || os(visionOS)
+        .badge(number)
+      #endif
     }
 
     private func failure(of read: Result<[Conflict], any Error>) -> String? {

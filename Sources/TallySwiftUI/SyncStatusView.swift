@@ -37,7 +37,9 @@
             if let fraction = peer.fraction { ProgressView(value: fraction) }
             if let problem = explain(peer) { Text(problem).font(.footnote).foregroundStyle(.red) }
           }
-          .badge(Int(clamping: peer.pending ?? 0))
+          #if os(iOS) || os(macOS) || os(visionOS)
+            .badge(Int(clamping: peer.pending ?? 0))
+          #endif
         }
         Button("Sync Now") { Task { await engine.syncNow() } }
       }

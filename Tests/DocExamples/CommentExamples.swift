@@ -140,6 +140,21 @@ if let mailbox = iCloud.mailbox(for: container.current) { await engine.add(mailb
 #if canImport(CloudKit)
 // Sources/TallyCloudKit/CloudKitAccount.swift
 private enum Sources_TallyCloudKit_CloudKitAccount_swift_6 {
+func registered(deviceToken: Data) { iCloud.didRegisterForNotifications() }
+}
+#endif
+
+#if canImport(CloudKit)
+// Sources/TallyCloudKit/CloudKitAccount.swift
+private func Sources_TallyCloudKit_CloudKitAccount_swift_7() async throws {
+iCloud.lookAgain()
+await engine.syncNow()
+}
+#endif
+
+#if canImport(CloudKit)
+// Sources/TallyCloudKit/CloudKitAccount.swift
+private enum Sources_TallyCloudKit_CloudKitAccount_swift_8 {
 func received(_ userInfo: [AnyHashable: Any]) async {
   if iCloud.handle(userInfo) { await engine.syncOnce(within: .seconds(25)) }
 }
@@ -148,7 +163,7 @@ func received(_ userInfo: [AnyHashable: Any]) async {
 
 #if canImport(CloudKit)
 // Sources/TallyCloudKit/CloudKitAccount.swift
-private func Sources_TallyCloudKit_CloudKitAccount_swift_7() async throws {
+private func Sources_TallyCloudKit_CloudKitAccount_swift_9() async throws {
 await engine.pause()
 let store = try await container.follow(await iCloud.state(), localData: .move)
 _ = store

@@ -213,7 +213,6 @@ private enum Sources_Tally_Tally_docc_ICloud_md_1 {
 @MainActor final class Syncing {
   let iCloud = CloudKitAccount(CKContainer.default())
 
-  // Runs for the life of the app.
   func run(_ container: Container, show: (Store, SyncEngine) -> Void) async throws {
     try await iCloud.run(container, localData: .move) { store, engine in show(store, engine) }
   }
@@ -226,6 +225,8 @@ private enum Sources_Tally_Tally_docc_ICloud_md_1 {
 private enum Sources_Tally_Tally_docc_ICloud_md_2 {
 @MainActor func received(_ userInfo: [AnyHashable: Any], _ iCloud: CloudKitAccount, _ engine: SyncEngine) async -> Bool {
   guard iCloud.handle(userInfo) else { return false }
+  NotificationCenter.default.post(name: Database.resumeNotification, object: nil)
+  defer { NotificationCenter.default.post(name: Database.suspendNotification, object: nil) }
   return await engine.syncOnce(within: .seconds(25)).isUpToDate
 }
 }
@@ -234,8 +235,8 @@ private enum Sources_Tally_Tally_docc_ICloud_md_2 {
 #if canImport(CloudKit)
 // Sources/Tally/Tally.docc/ICloud.md
 private enum Sources_Tally_Tally_docc_ICloud_md_3 {
-func cameToTheFront(_ mailbox: CloudKitMailbox, _ engine: SyncEngine) async {
-  mailbox.lookAgain()
+func cameToTheFront(_ iCloud: CloudKitAccount, _ engine: SyncEngine) async {
+  iCloud.lookAgain()
   await engine.syncNow()
 }
 }
@@ -280,7 +281,9 @@ func open(inGroup folder: URL, _ schema: Schema, isWidget: Bool) throws -> Store
 // Sources/Tally/Tally.docc/InXcode.md
 private enum Sources_Tally_Tally_docc_InXcode_md_2 {
 func refresh(_ engine: SyncEngine) async -> Bool {
-  await engine.syncOnce(within: .seconds(25)).isUpToDate
+  NotificationCenter.default.post(name: Database.resumeNotification, object: nil)
+  defer { NotificationCenter.default.post(name: Database.suspendNotification, object: nil) }
+  return await engine.syncOnce(within: .seconds(25)).isUpToDate
 }
 }
 

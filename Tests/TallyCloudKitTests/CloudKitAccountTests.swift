@@ -230,7 +230,7 @@ import Testing
     #expect(seat.iCloud.mailbox(for: .person("ann")) === mailbox)
     #expect(seat.iCloud.mailbox(for: .person("bob")) !== mailbox)
     #expect(seat.iCloud.mailbox(for: .person("ann"), space: "archive") !== mailbox)
-    #expect(seat.iCloud.handle(["ck": ["sid": "Tally-main-changes"]]))
+    #expect(seat.iCloud.handle(["ck": ["sid": "\(Phone.zone)-changes"]]))
     #expect(!seat.iCloud.handle(["aps": ["content-available": 1]]))
   }
 

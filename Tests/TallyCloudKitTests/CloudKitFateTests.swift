@@ -216,9 +216,9 @@ import Testing
     let store = try Store(inMemory: Schema(Note.self))
     let report = try await store.sync(through: other)
     #expect(report.changes == 0)
-    #expect(cloud.zones(of: "ann") == ["Tally-archive", "Tally-main"])
+    #expect(cloud.zones(of: "ann") == [other.zoneName, Phone.zone])
     #expect(other.identity != phone.mailbox.identity)
     // A notification of one is none of the other.
-    #expect(!other.handle(["ck": ["sid": "Tally-main-changes"]]) && !other.handle(["aps": [:]]))
+    #expect(!other.handle(["ck": ["sid": "\(Phone.zone)-changes"]]) && !other.handle(["aps": [:]]))
   }
 }

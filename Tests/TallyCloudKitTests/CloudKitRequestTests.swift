@@ -121,7 +121,7 @@ import Testing
     try await phone.pass()
     phone.device.resetCounts()
     phone.mailbox.lookAgain()
-    phone.device.meanwhile { [mailbox = phone.mailbox] in mailbox.handle(["ck": ["sid": "Tally-main-changes"]]) }
+    phone.device.meanwhile { [mailbox = phone.mailbox] in mailbox.handle(["ck": ["sid": "\(Phone.zone)-changes"]]) }
     for _ in 0..<3 { try await phone.pass() }
     #expect(phone.device.counts == [.changes: 2])
   }

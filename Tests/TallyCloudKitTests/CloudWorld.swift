@@ -27,7 +27,12 @@ final class TestClock: Sendable {
 
 /// A device with the app: its iCloud, its mailbox, and a store.
 final class Phone {
-  static let zone = "Tally-main"
+  static let zone = zone(of: "ann")
+
+  /// The zone of a person's store.
+  static func zone(of person: String) -> String {
+    CloudKitMailbox(FakeDevice(FakeCloud(), person: person).container, account: person).zoneName
+  }
 
   let device: FakeDevice
   let clock: TestClock

@@ -11,7 +11,8 @@ import Testing
     let scratch = try Scratch()
     let store = try scratch.store("store")
     try await store.write { try Game(name: "Chess").insert($0) }
-    // The connections of the pool are closed once no one reads: until then the closing stands where the session has gone.
+    // The connections of the pool are closed once no one reads: until then the closing stands where the session has
+    // gone.
     let (reading, isReading) = AsyncStream.makeStream(of: Void.self)
     let mayEnd = DispatchSemaphore(value: 0)
     let reader = Thread {

@@ -298,13 +298,27 @@ import Testing
     #expect(try a.read { try ContestedValue.fetchAll($0) }.map(\.field) == ["label"])
   }
 
+  /// The names of types and fields may be put together to the same text.
+  @Test func eachRuleHasAnIndexOfItsOwn() throws {
+    let store = try Store(
+      inMemory: Schema([
+        EntitySchema("A", unique: [.on("b_unique_c")], .text("b_unique_c")),
+        EntitySchema("A_unique_b", unique: [.on("c")], .text("c")),
+      ]))
+    try store.run("INSERT INTO A(id, b_unique_c) VALUES('A|~|1', 'x')")
+    try store.run("INSERT INTO A_unique_b(id, c) VALUES('A_unique_b|~|1', 'x')")
+    try expectRefused(store, "INSERT INTO A(id, b_unique_c) VALUES('A|~|2', 'x')")
+    try expectRefused(store, "INSERT INTO A_unique_b(id, c) VALUES('A_unique_b|~|2', 'x')")
+    #expect(try store.verify().problems == [])
+  }
+
   @Test(arguments: CapturePath.allCases) func aTableThatTheAppHasRebuiltGetsItsIndexBack(_ path: CapturePath) throws {
     let lab = try Lab(path, Self.schema([.on("name", .rename)]))
     try lab.a.run("INSERT INTO Shop(id, name) VALUES('Shop|~|a', 'Market')")
     try lab.b.run("INSERT INTO Shop(id, name) VALUES('Shop|~|b', 'Market')")
     try lab.sync()
     try lab.a.close()
-    try lab.shell("a", "DROP INDEX \"tally_Shop_unique_name\"")
+    try lab.shell("a", "DROP INDEX \"tally_unique.Shop.name\"")
     let a = try lab.reopened("a", Self.schema([.on("name", .rename)]))
     #expect(try a.verify().problems == [])
     try expectRefused(a, "UPDATE Shop SET name = 'Market' WHERE id = 'Shop|~|b'")
@@ -314,7 +328,7 @@ import Testing
   @Test(arguments: CapturePath.allCases) func whatCameWithoutTheIndexIsTakenApart(_ path: CapturePath) throws {
     let lab = try Lab(path, Self.schema([.on("name", .rename)]))
     try lab.a.run("INSERT INTO Shop(id, name) VALUES('Shop|~|a', 'Market'), ('Shop|~|b', 'Corner')")
-    try lab.shell("a", "DROP INDEX \"tally_Shop_unique_name\"", "UPDATE Shop SET name = 'Market' WHERE id = 'Shop|~|b'")
+    try lab.shell("a", "DROP INDEX \"tally_unique.Shop.name\"", "UPDATE Shop SET name = 'Market' WHERE id = 'Shop|~|b'")
     try lab.a.run("INSERT INTO Mall(id) VALUES('Mall|~|m')")
     #expect(try names(lab.a) == ["Shop|~|a Market", "Shop|~|b \(renamed("Market", "Shop|~|b"))"])
     try lab.sync()

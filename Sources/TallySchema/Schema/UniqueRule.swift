@@ -84,7 +84,7 @@ extension UniqueRule {
   package func indexName(_ type: String) -> String { Self.indexPrefix(type) + fields.joined(separator: ".") }
 
   /// What the names of a type's indexes of rules begin with.
-  package static func indexPrefix(_ type: String) -> String { "tally_\(type)_unique_" }
+  package static func indexPrefix(_ type: String) -> String { "tally_unique.\(type)." }
 }
 
 extension EntitySchema {

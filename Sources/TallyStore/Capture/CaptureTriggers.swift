@@ -52,12 +52,7 @@ struct CaptureTriggers {
   /// - Returns: the tables that lacked some, so that writes to them can have gone unnoticed, and those whose triggers
   ///   were made for an index that they cannot follow.
   func install() throws -> (unwatched: Set<String>, opaque: Set<String>) {
-    var found: [String: String] = [:]
-    let query = try SQLStatement(
-      connection,
-      "SELECT name, sql FROM main.sqlite_master WHERE type = 'trigger' AND name GLOB 'tally_*'")
-    while try query.step() { found[query.text(0) ?? ""] = query.text(1) ?? "" }
-    query.reset()
+    let found = try found()
     guard found != wanted.mapValues(\.sql) else { return ([], []) }
     for name in found.keys.sorted() where found[name] != wanted[name]?.sql {
       try connection.execute("DROP TRIGGER main.\"\(name)\"")
@@ -65,10 +60,28 @@ struct CaptureTriggers {
     for trigger in wanted.values.sorted(by: { $0.name < $1.name }) where found[trigger.name] != trigger.sql {
       try connection.execute(trigger.creation)
     }
-    let unwatched = Set(wanted.values.filter { found[$0.name] == nil }.map(\.table))
     let opaque = tables.filter { found["tally_\($0)_update"]?.contains(Self.isNewest) == true }
+    return (try unwatched(found), Set(opaque))
+  }
+
+  /// The tables that lack triggers, so that writes to them may go unnoticed.
+  func unwatched() throws -> Set<String> { try unwatched(found()) }
+
+  private func unwatched(_ found: [String: String]) throws -> Set<String> {
+    let unwatched = Set(wanted.values.filter { found[$0.name] == nil }.map(\.table))
     // A new table has none yet, which is no loss.
-    return (try unwatched.isEmpty || hasRows() ? unwatched : [], Set(opaque))
+    return try unwatched.isEmpty || hasRows() ? unwatched : []
+  }
+
+  /// The triggers that are in the file, by name.
+  private func found() throws -> [String: String] {
+    var found: [String: String] = [:]
+    let query = try SQLStatement(
+      connection,
+      "SELECT name, sql FROM main.sqlite_master WHERE type = 'trigger' AND name GLOB 'tally_*'")
+    while try query.step() { found[query.text(0) ?? ""] = query.text(1) ?? "" }
+    query.reset()
+    return found
   }
 
   private func hasRows() throws -> Bool {

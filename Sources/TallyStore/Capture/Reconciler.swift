@@ -106,30 +106,56 @@ struct Reconciler {
 
 /// Rows that were deleted without a note: the change log lists them, and neither a row nor a hidden body is stored.
 struct LostRows {
+  /// A link without a row, and the transactions that the log lists it under.
+  struct Link {
+    var kind: LinkKind
+    var dots: [Dot]
+
+    /// Captures the removal, and with it the times of the adds. In their place stands the least, which gives way to the
+    /// true one as soon as a peer has told it.
+    func captureRemoval(of key: LinkKey, _ transaction: WriteTransaction) throws {
+      var before = ORSetElement()
+      for dot in dots { before.add(Stamp(rank: .adopted, time: HybridTime(milliseconds: 0), dot: dot)) }
+      var element = before
+      let stamp = try transaction.stamp()
+      element.remove(stamp)
+      transaction.view.mark(kind.number, key)
+      try transaction.writer.put(key, kind, element, previous: nil, isShown: false)
+      try transaction.changed(key, kind, from: before, to: element, dots: CollectionOfOne(stamp.dot))
+    }
+  }
+
   /// The records without a row.
   private(set) var gone = Set<AnyRecordName>()
   /// The records that were deleted and inserted again, by a row that is not captured yet.
   private(set) var returned = Set<RowAddress>()
-  /// Whether links were deleted. That is not captured: peers restore them.
+  /// The links without a row whose tags the log lists.
+  private(set) var links: [LinkKey: Link] = [:]
+  /// Whether other links were deleted. That is not captured: peers restore them.
   private(set) var hasLinks = false
 
-  var isEmpty: Bool { gone.isEmpty && returned.isEmpty && !hasLinks }
+  var isEmpty: Bool { gone.isEmpty && returned.isEmpty && links.isEmpty && !hasLinks }
 
   /// Searches for such rows, of these kinds, or of all if `kinds` is nil. Must run before pending writes are captured.
   /// Cost: reads the change log and looks up each row that it lists; memory for the keys of the pending writes.
   init(_ kinds: Set<KindNumber>?, _ reader: StateReader) throws {
     let notes = try Self.firstNotes(reader.connection)
     // What a damaged row lists may be there or not.
-    _ = try ChangeLog.forEachItem(reader) { kind, name, target, _ in
+    _ = try ChangeLog.forEachItem(reader) { kind, name, target, entry in
       guard kinds?.contains(kind) ?? true else { return }
       let link = target.map { LinkKey(source: name, target: $0) }
       let address = RowAddress(kind: kind, key: link?.text ?? name.text)
       // If the row was there when it was first noted, the note says how it was.
       guard notes[address] != true else { return }
       if let link, let kind = reader.catalog.links[kind] {
-        guard try notes[address] != nil || !reader.hasRow(link, kind), try reader.link(hidden: link, kind) == nil
-        else { return }
-        hasLinks = true
+        let hasRow = try reader.hasRow(link, kind)
+        guard !hasRow || notes[address] != nil, try reader.link(hidden: link, kind) == nil else { return }
+        // Of an ordered relationship the log may list a move alone.
+        guard !hasRow, !kind.isOrdered, let replica = reader.catalog.replicas[entry.replica] else {
+          hasLinks = true
+          return
+        }
+        links[link, default: Link(kind: kind, dots: [])].dots.append(Dot(replica: replica, sequence: entry.sequence))
       } else if link == nil, let kind = reader.catalog.records[kind] {
         let hasRow = try reader.hasRow(name)
         guard !hasRow || notes[address] != nil, try reader.record(hidden: name, kind) == nil else { return }
@@ -164,11 +190,12 @@ extension WriteTransaction {
     return lost.isEmpty ? nil : lost
   }
 
-  /// Captures the deletes of records that are gone. Links that are gone are not deleted: peers restore them.
+  /// Captures the deletes of records and links that are gone.
   func captureGone(_ lost: LostRows) throws {
     for name in lost.gone.sorted() {
       if let kind = catalog.kind(of: name.type) { try captureVanished(name, kind) }
     }
+    for (key, link) in lost.links.sorted(by: { $0.key.text < $1.key.text }) { try link.captureRemoval(of: key, self) }
     loseSum()
   }
 

@@ -149,7 +149,7 @@ struct MissingParts {
     defer { replicas.reset() }
     var known = Set<Int>()
     while try replicas.step() { known.insert(replicas.int(0)) }
-    let vector = try connection.statement(StateReader.vector)
+    let vector = try connection.statement(StoredVector.rows)
     defer { vector.reset() }
     var unknown = 0
     while try vector.step() { if !known.contains(vector.int(0)) { unknown += 1 } }

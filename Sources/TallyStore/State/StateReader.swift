@@ -94,11 +94,9 @@ package final class StateReader {
 
   // MARK: Vectors
 
-  static let vector: StaticString = "SELECT replica, sequence FROM tally_vector WHERE zone = 0"
-
   package func vector() throws -> StateVector {
     if let vector = standing.vector { return vector }
-    let query = try connection.statement(Self.vector)
+    let query = try connection.statement(StoredVector.rows)
     var vector = StateVector()
     while try query.step() {
       guard let replica = catalog.replicas[query.number(0)] else {
@@ -342,4 +340,9 @@ extension StateReader {
   package func recordState(inBody column: Int, of query: SQLStatement) throws -> RecordState {
     try query.withBlob(column) { try StateCoding.decodeRecord($0, self, row: nil).state }
   }
+}
+
+/// The rows of the vector, without the newest entries.
+enum StoredVector {
+  static let rows: StaticString = "SELECT replica, sequence FROM tally_vector WHERE zone = 0"
 }

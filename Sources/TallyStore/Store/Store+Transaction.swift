@@ -136,8 +136,8 @@ extension Store {
       if box.needsReload.exchange(false, ordering: .relaxed) { session.invalidate() }
       return session
     }
-    // A write that had begun to wait for the queue before the store was closed may come to it after the session has gone:
-    // statements that a new one prepared would keep the connection open.
+    // A write that had begun to wait for the queue before the store was closed may come to it after the session has
+    // gone: statements that a new one prepared would keep the connection open.
     _ = try usable
     let opening = try box.opening ?? (Connection(on: db), nil)
     box.opening = nil

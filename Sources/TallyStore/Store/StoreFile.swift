@@ -137,9 +137,9 @@ package enum StoreFile {
     }
   }
 
-  /// Sees to it that the first connection to a file puts something into its write-ahead log. GRDB's pool needs that, and
-  /// makes a table and drops it again where the log is empty: a twentieth of what an opening takes, and after it each
-  /// connection of another process has to read the schema once more.
+  /// Sees to it that the first connection to a file puts something into its write-ahead log. GRDB's pool needs that,
+  /// and makes a table and drops it again where the log is empty: a twentieth of what an opening takes, and after it
+  /// each connection of another process has to read the schema once more.
   private static func fillLog(of path: String, _ configuration: inout Configuration, _ files: any StoreFiles) {
     guard !configuration.readonly else { return }
     configuration.prepareDatabase { db in

@@ -175,15 +175,26 @@ public final class Container: Sendable {
   public func signIn(_ id: String, localData: LocalData) throws -> Store {
     try state.withLock { state in
       let store = try open(.person(id), &state)
-      if localData != .keepApart {
-        let local = try open(.local, &state)
-        let spool = DeltaSpool()
-        defer { spool.discard() }
-        try local.writeDelta(since: try store.vector, to: spool.append)
-        try store.apply(from: try spool.reader())
+      if localData != .keepApart { try Self.join(try open(.local, &state), into: store) }
+      guard localData == .move else {
+        try change(&state) { $0.current = id }
+        return store
       }
-      if localData == .move { try putLocalAside(&state) }
+      // What was written while that went on: from here on nothing is.
+      try state.open[.local]?.close()
+      state.open[.local] = nil
+      let rest = try Store(path: file(of: .local).path, schema: schema, options: options)
+      let joined = Result { try Self.join(rest, into: store) }
+      try rest.close()
+      try joined.get()
+      let before = state.contents.current
       try change(&state) { $0.current = id }
+      do {
+        try putLocalAside(&state)
+      } catch {
+        try change(&state) { $0.current = before }
+        throw error
+      }
       return store
     }
   }
@@ -278,6 +289,14 @@ public final class Container: Sendable {
     body(&contents)
     try write(contents)
     state.contents = contents
+  }
+
+  /// Has a store take what another one has and it lacks.
+  private static func join(_ local: Store, into store: Store) throws {
+    let spool = DeltaSpool()
+    defer { spool.discard() }
+    try local.writeDelta(since: try store.vector, to: spool.append)
+    try store.apply(from: try spool.reader())
   }
 
   private static let suffixes = ["", "-wal", "-shm", "-incarnation", TransferShelf.suffix]

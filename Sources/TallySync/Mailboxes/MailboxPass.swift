@@ -109,7 +109,13 @@ struct MailboxPass {
     noteStale()
     await removeDamaged()
     progress.begin(.putting)
-    try await put(beyond: shelf)
+    do {
+      try await put(beyond: shelf)
+    } catch {
+      // Where there is no room, what is replaced makes some. That it could not be removed either is the lesser news.
+      if !Task.isCancelled, (try? await remove(from: shelf)) != nil { save() }
+      throw error
+    }
     try await remove(from: shelf)
     forgetReplaced(on: shelf)
     save()

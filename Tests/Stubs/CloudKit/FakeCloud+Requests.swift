@@ -141,9 +141,18 @@ extension FakeCloud {
     state.accounts[person]?.zones[name] = zone
   }
 
+  /// Whether the keys of a zone were reset: then it has to be deleted before it is made again.
+  /// https://developer.apple.com/documentation/cloudkit/encrypting-user-data
+  func mustBeDeletedFirst(_ name: String, of person: String) -> Bool {
+    state.withLock { $0.accounts[person]?.reset.contains(name) == true }
+  }
+
   func modifyZones(of person: String, _ zones: [CKRecordZone], _ ids: [CKRecordZone.ID]) {
     state.withLock { state in
-      for id in ids { state.accounts[person]?.zones[id.zoneName] = nil }
+      for id in ids {
+        state.accounts[person]?.zones[id.zoneName] = nil
+        state.accounts[person]?.reset.remove(id.zoneName)
+      }
       for zone in zones {
         let name = zone.zoneID.zoneName
         var account = state.accounts[person] ?? Account()

@@ -42,6 +42,7 @@ public final class FakeDevice: Sendable {
     var files: [URL] = []
     var meanwhile: (@Sendable () -> Void)?
     var fileCount = 0
+    var recordIDError: CKError?
   }
 
   /// The iCloud that it reaches.
@@ -79,7 +80,11 @@ public final class FakeDevice: Sendable {
     state.withLock { $0.status ?? ($0.person == nil ? .noAccount : .available) }
   }
 
+  /// The person's record id cannot be had, as without a network after a first launch; nil ends that.
+  public func failRecordID(_ error: CKError?) { state.withLock { $0.recordIDError = error } }
+
   func userRecordID() throws -> CKRecord.ID {
+    if let error = state.withLock({ $0.recordIDError }) { throw error }
     guard let person = state.withLock({ $0.person }) else { throw CKError(.notAuthenticated) }
     return CKRecord.ID(recordName: person, zoneID: CKRecordZone.ID(zoneName: "_defaultZone"))
   }
@@ -197,9 +202,17 @@ public final class FakeDevice: Sendable {
     deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
   ) {
     try request(.zones, nil) { person in
-      cloud.modifyZones(of: person, zones, ids)
+      let refused = zones.filter { zone in
+        !ids.contains { $0.zoneName == zone.zoneID.zoneName }
+          && cloud.mustBeDeletedFirst(zone.zoneID.zoneName, of: person)
+      }
+      cloud.modifyZones(of: person, zones.filter { !refused.contains($0) }, ids)
       return (
-        Dictionary(uniqueKeysWithValues: zones.map { ($0.zoneID, .success($0)) }),
+        Dictionary(
+          uniqueKeysWithValues: zones.map {
+            let error = CKError(.zoneNotFound, userInfo: [CKErrorUserDidResetEncryptedDataKey: NSNumber(value: true)])
+            return ($0.zoneID, refused.contains($0) ? .failure(error) : .success($0))
+          }),
         Dictionary(uniqueKeysWithValues: ids.map { ($0, .success(())) })
       )
     }

@@ -1,0 +1,21 @@
+import GRDB
+
+/// Tables that were dropped and made again, or have lost their triggers, since a store that writes has looked: what was
+/// written to them is captured by the next one that does, and one that only reads knows nothing of it.
+package enum UnseenTables {
+  /// Whether there are any in a store's file. Cost: that of reading the SQL of the file's schema.
+  package static func areThere(in store: Store) throws -> Bool {
+    try store.read { db in
+      let connection = Connection(try db.handle())
+      guard try KnownShape.load(connection) == nil else { return false }
+      let catalog = try Catalog.load(connection, cached: nil)
+      let order = try TableOrder(connection)
+      if let before = try TableOrder.kept(connection),
+        catalog.ownTables.contains(where: { order.hasMadeAnew($0, since: before) })
+      {
+        return true
+      }
+      return try !CaptureTriggers(connection, catalog, AppObjects(connection, catalog)).unwatched().isEmpty
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import CloudKit
+import Foundation
+import GRDB
+import Tally
+import TallyCloudKit
+import TallyStore
+import TallySync
+import Testing
+
+/// What iCloud wants before it goes on: room, a zone made again, a pause.
+@Suite struct CloudKitRecoveryTests {
+  @Test(arguments: [false, true]) func aFullICloudTidiesUp(_ isFull: Bool) async throws {
+    let cloud = FakeCloud()
+    let phone = try Phone(cloud)
+    var settings = MailboxSettings()
+    (settings.deltaBytes, settings.minimumDeltaWeight) = (4 << 10, 1 << 10)
+    var report = MailboxReport()
+    for year in 0..<60 {
+      try phone.write("year \(year)")
+      report = try await phone.pass(settings)
+      if year > 3, report.written.contains(where: { $0.hasSuffix(".snapshot") }) { break }
+    }
+    #expect(report.written.contains { $0.hasSuffix(".snapshot") })
+    let (before, bytes) = (cloud.names(of: "ann", zone: Phone.zone).count, cloud.byteCount(of: "ann"))
+    if isFull { cloud.setQuota(bytes, of: "ann") }
+    try phone.write("more")
+    var failures = 0
+    for _ in 0..<6 {
+      phone.mailbox.lookAgain()
+      do { try await phone.pass(settings) } catch let error as CloudKitError {
+        #expect(error.code == .full)
+        failures += 1
+      }
+    }
+    #expect(failures < 6)
+  }
+
+  /// As Apple says in "Encrypting User Data": delete the zone, make it again, upload.
+  @Test func aResetZoneHasToBeDeletedFirst() async throws {
+    let cloud = FakeCloud()
+    let (phone, tablet) = (try Phone(cloud), try Phone(cloud))
+    try phone.write("one")
+    try await CloudWorld.settle(phone, tablet)
+    cloud.resetEncryptedData(of: "ann")
+    for _ in 0..<3 {
+      phone.mailbox.lookAgain()
+      _ = try await phone.failure()
+    }
+    #expect(cloud.names(of: "ann", zone: Phone.zone).count == 1)
+  }
+
+  @Test(arguments: [0, 1]) func thePauseOfAPartialFailure(_ kind: Int) async throws {
+    let phone = try Phone(FakeCloud())
+    try await phone.pass()
+    let zone = CKRecordZone.ID(zoneName: Phone.zone) as AnyHashable
+    let other = CKRecord.ID(recordName: "other", zoneID: CKRecordZone.ID(zoneName: Phone.zone)) as AnyHashable
+    let wait = NSNumber(value: 30)
+    phone.device.fail(
+      .changes,
+      kind == 0
+        ? CKError(
+          .partialFailure,
+          userInfo: [CKPartialErrorsByItemIDKey: [zone: CKError(.zoneBusy) as any Error], CKErrorRetryAfterKey: wait])
+        : CKError(
+          .partialFailure,
+          userInfo: [
+            CKPartialErrorsByItemIDKey: [
+              zone: CKError(.networkFailure) as any Error,
+              other: CKError(.requestRateLimited, userInfo: [CKErrorRetryAfterKey: wait]) as any Error,
+            ]
+          ]))
+    let error = try await phone.failure()
+    #expect(error?.retryAfter == .seconds(30))
+  }
+}
