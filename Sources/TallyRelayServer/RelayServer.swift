@@ -135,11 +135,11 @@
         maxHeaderFieldSize: RelayLimits.headerBytes, maxHeaderListSize: 2 * RelayLimits.headerBytes,
         maxHeaderFieldCount: 2 * RelayLimits.headerFields)
       let idle = TimeAmount(settings.limits.idle)
-      let unread = AnswerWatch.Limits(
-        longestWrite: settings.limits.longestWrite, slowestBytesPerSecond: settings.limits.slowestBytesPerSecond)
       let configuration = HTTP1Channel.Configuration(idleTimeout: idle, httpDecoderConfiguration: decoder)
+      let (limits, heads) = (settings.limits, UnfinishedHeads(settings.limits.unfinishedBytes))
       return HTTPServerBuilder { [metrics] responder in
-        let channel = LoopChannel(HTTP1Channel(responder: responder, configuration: configuration), unread) { problem in
+        let base = HTTP1Channel(responder: responder, configuration: configuration)
+        let channel = LoopChannel(base, limits, heads) { problem in
           metrics.count(.other, problem.status, problem.code, .zero)
           log.note(refusal: problem)
         }

@@ -19,6 +19,9 @@
       /// The maximum number of bytes of answers and events that are in memory at once, of all requests together. A
       /// token gets a sixteenth of what others have left.
       public var answerBytes = 256 << 20
+      /// The maximum number of bytes that connections hold on which no request is under way, such as headers that have
+      /// not come in whole, of all connections together. Beyond that those that have waited longest are closed.
+      package var unfinishedBytes = 64 << 20
       /// The maximum lifetime of a stream of events; it ends after seven tenths of that or later, at random.
       public var streamLife: Duration = .seconds(90 * 60)
       /// The maximum number of open connections. Others wait for one to end. Each takes a file descriptor: a process

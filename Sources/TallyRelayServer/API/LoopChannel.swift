@@ -11,7 +11,8 @@
   /// Nothing here may block: storage has threads of its own.
   struct LoopChannel<Base: ServerChildChannel>: ServerChildChannel {
     private let base: Base
-    private let limits: AnswerWatch.Limits
+    private let limits: RelaySettings.Limits
+    private let heads: UnfinishedHeads
     private let onRefusal: @Sendable (RelayProblem) -> Void
     private let executors = LoopExecutors()
 
@@ -19,9 +20,10 @@
     private static var waterMark: ChannelOptions.Types.WriteBufferWaterMark { .init(low: 4 << 10, high: 16 << 10) }
 
     /// A channel on top of another; `onRefusal` is called with what never became a request.
-    init(_ base: Base, _ limits: AnswerWatch.Limits, onRefusal: @escaping @Sendable (RelayProblem) -> Void) {
-      (self.base, self.limits, self.onRefusal) = (base, limits, onRefusal)
-    }
+    init(
+      _ base: Base, _ limits: RelaySettings.Limits, _ heads: UnfinishedHeads,
+      onRefusal: @escaping @Sendable (RelayProblem) -> Void
+    ) { (self.base, self.limits, self.heads, self.onRefusal) = (base, limits, heads, onRefusal) }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
       do {
@@ -33,9 +35,13 @@
       } catch {
         return channel.eventLoop.makeFailedFuture(error)
       }
-      return base.setup(channel: channel, logger: logger).flatMapThrowing { [limits, onRefusal] value in
+      return base.setup(channel: channel, logger: logger).flatMapThrowing { [limits, heads, onRefusal] value in
         try RefusalForm.add(to: value.channel, onRefusal)
-        try AnswerWatch.add(to: value.channel, limits)
+        try AnswerWatch.add(
+          to: value.channel,
+          .init(longestWrite: limits.longestWrite, slowestBytesPerSecond: limits.slowestBytesPerSecond))
+        try RequestWatch.add(
+          to: value.channel, heads, longestRest: TimeAmount(limits.slowBody + limits.longestWrite))
         return value
       }
     }

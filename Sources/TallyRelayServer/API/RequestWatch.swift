@@ -1,0 +1,132 @@
+#if Relay
+  import NIOCore
+  import NIOHTTP1
+  import TallyRelayProtocol
+
+  /// Sees to it that what a client does not finish costs little, and not for long: counts what a connection holds of a
+  /// header that does not end, and closes a connection whose body goes on after its answer. Needs no token for that,
+  /// and asks for none. Used on the connection's event loop alone.
+  final class RequestWatch: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// What a header takes in memory until it is whole, beside its bytes as they came.
+    private static let bytesOfAByte = 3
+    private let heads: UnfinishedHeads
+    /// How long a body may go on after the answer to its request.
+    private let longestRest: TimeAmount
+    /// Whether a header has come in whole and its body has not.
+    private var isInBody = false
+    /// Whether a header was whole in the piece that is read now.
+    private var hasHead = false
+    /// The requests whose answers the system has not taken as yet.
+    private var pending = 0
+    /// What has come since the last header that was whole, as far as it may belong to the next.
+    private var held = 0
+    private var isNoted = false
+    /// The bytes of a body that came after the answer; nil while there is none.
+    private var rest: Int?
+    private var end: Scheduled<Void>?
+
+    private init(_ heads: UnfinishedHeads, _ longestRest: TimeAmount) {
+      (self.heads, self.longestRest) = (heads, longestRest)
+    }
+
+    /// Puts one around the decoder of a connection.
+    static func add(to channel: any Channel, _ heads: UnfinishedHeads, longestRest: TimeAmount) throws {
+      let pipeline = channel.pipeline.syncOperations
+      let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+      let watch = RequestWatch(heads, longestRest)
+      try pipeline.addHandler(Pieces(watch), position: .before(decoder))
+      try pipeline.addHandler(watch, position: .after(decoder))
+    }
+
+    /// Sees the bytes before they are decoded.
+    private final class Pieces: ChannelInboundHandler {
+      typealias InboundIn = ByteBuffer
+      typealias InboundOut = ByteBuffer
+
+      private let watch: RequestWatch
+
+      init(_ watch: RequestWatch) { self.watch = watch }
+
+      func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let bytes = unwrapInboundIn(data).readableBytes
+        watch.hasHead = false
+        context.fireChannelRead(data)
+        watch.note(bytes, context.channel)
+      }
+    }
+
+    /// So many bytes were decoded.
+    private func note(_ bytes: Int, _ channel: any Channel) {
+      guard !isInBody else {
+        held = 0
+        return
+      }
+      // With a header that is whole there may come the beginning of another.
+      held = (hasHead ? 0 : held) + Self.bytesOfAByte * bytes
+      if pending == 0 { hold(channel) }
+    }
+
+    private func hold(_ channel: any Channel) {
+      isNoted = true
+      heads.hold(held, on: channel)
+    }
+
+    private func letGo(_ channel: any Channel) {
+      guard isNoted else { return }
+      isNoted = false
+      heads.letGo(channel)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      switch unwrapInboundIn(data) {
+      case .head:
+        letGo(context.channel)
+        (isInBody, hasHead) = (true, true)
+        pending += 1
+      case .body(let bytes):
+        guard let came = rest else { break }
+        rest = came + bytes.readableBytes
+        // Nobody wants it, and the client has been told so.
+        if came + bytes.readableBytes > RelayLimits.bodyBytes { return context.close(promise: nil) }
+      case .end:
+        isInBody = false
+        rest = nil
+        end?.cancel()
+        end = nil
+      }
+      context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+      guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
+      if isInBody, rest == nil {
+        rest = 0
+        end = context.eventLoop.assumeIsolated().scheduleTask(in: longestRest) { context.close(promise: nil) }
+      }
+      let promise = promise ?? context.eventLoop.makePromise()
+      promise.futureResult.assumeIsolated().whenComplete { [self] _ in
+        pending -= 1
+        if pending == 0, !isInBody, context.channel.isActive { hold(context.channel) }
+      }
+      context.write(data, promise: promise)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+      letGo(context.channel)
+      end?.cancel()
+      end = nil
+      context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+      letGo(context.channel)
+      end?.cancel()
+      end = nil
+    }
+  }
+#endif
