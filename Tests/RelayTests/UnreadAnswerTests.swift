@@ -177,15 +177,15 @@
     /// Turns go round, and one that is given up is nobody's.
     @Test func aTurnThatIsGivenUpIsNobodys() async throws {
       let turns = Turns(1)
-      try await turns.run {
-        let other = Task { try await turns.run {} }
+      try await turns.run(of: [1]) {
+        let other = Task { try await turns.run(of: [1]) {} }
         try await Looking.until("another waits", within: .seconds(60)) { turns.waiting == 1 }
         other.cancel()
         await #expect(throws: CancellationError.self) { try await other.value }
         #expect(turns.waiting == 0)
       }
       let numbers = try await withThrowingTaskGroup(of: Int.self) { group in
-        for number in 0..<100 { group.addTask { try await turns.run { number } } }
+        for number in 0..<100 { group.addTask { try await turns.run(of: [UInt8(number % 3)]) { number } } }
         return try await group.reduce(into: Set<Int>()) { $0.insert($1) }
       }
       #expect(numbers.count == 100)

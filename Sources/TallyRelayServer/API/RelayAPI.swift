@@ -141,7 +141,7 @@
     func withAnswerRoom(
       _ bearer: RelayStore.Bearer, _ channel: any Channel, _ make: (_ bytes: Int) async throws -> [UInt8]
     ) async throws -> ByteBuffer {
-      try await turns.run {
+      try await turns.run(of: bearer.hash) {
         let room = try answers.room(from: 2 * RelayLimits.inlineBytes, to: RelayLimits.pageBytes, of: bearer.hash)
         let buffer = ByteBuffer(bytes: try await make(room.bytes))
         // What it takes, which is more than what is in it.

@@ -1,12 +1,12 @@
 #if Relay
   import Synchronization
 
-  /// Lets so many go on at once, and the others wait for their turn, in the order in which they came.
+  /// Lets so many go on at once, and the others wait for their turn: one of each token, round and round.
   final class Turns: Sendable {
     private struct State {
       var free: Int
       var next = 0
-      var waiting: [(id: Int, continuation: CheckedContinuation<Void, any Error>)] = []
+      var line = FairLine<[UInt8], (id: Int, continuation: CheckedContinuation<Void, any Error>)>()
     }
 
     private let state: Mutex<State>
@@ -14,17 +14,17 @@
     init(_ count: Int) { state = Mutex(State(free: count)) }
 
     /// The number of those who wait.
-    var waiting: Int { state.withLock { $0.waiting.count } }
+    var waiting: Int { state.withLock { $0.line.count } }
 
     /// Runs the body when it is its turn.
     /// - Throws: `CancellationError` if the task is cancelled before, and what the body throws.
-    func run<T>(_ body: () async throws -> T) async throws -> T {
-      try await take()
+    func run<T>(of token: [UInt8], _ body: () async throws -> T) async throws -> T {
+      try await take(token)
       defer { give() }
       return try await body()
     }
 
-    private func take() async throws {
+    private func take(_ token: [UInt8]) async throws {
       let id = state.withLock { state -> Int? in
         if state.free > 0 {
           state.free -= 1
@@ -43,14 +43,14 @@
               state.free -= 1
               return .success(())
             }
-            state.waiting.append((id, continuation))
+            state.line.append((id, continuation), of: token)
             return nil
           }
           if let result { continuation.resume(with: result) }
         }
       } onCancel: {
         let continuation = state.withLock { state in
-          state.waiting.firstIndex { $0.id == id }.map { state.waiting.remove(at: $0).continuation }
+          state.line.remove(of: token) { $0.id == id }?.continuation
         }
         continuation?.resume(throwing: CancellationError())
       }
@@ -58,11 +58,9 @@
 
     private func give() {
       let next = state.withLock { state in
-        if state.waiting.isEmpty {
-          state.free += 1
-          return nil as CheckedContinuation<Void, any Error>?
-        }
-        return state.waiting.removeFirst().continuation
+        let next = state.line.removeFirst()?.continuation
+        if next == nil { state.free += 1 }
+        return next
       }
       next?.resume()
     }

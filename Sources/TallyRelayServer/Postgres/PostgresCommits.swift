@@ -7,6 +7,7 @@
 
       var byteCount: Int { request.writes.reduce(0) { $0 + $1.byteCount } }
       var count: Int { request.writes.count }
+      var space: Int64 { request.writer.space }
       func fail(_ error: any Error) { end(.failure(error)) }
     }
 

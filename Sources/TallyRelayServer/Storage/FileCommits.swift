@@ -14,6 +14,7 @@
     private struct Write: GroupedWrite {
       let byteCount: Int
       let count: Int
+      let space: Int64
       /// Whether more stands in the file afterwards.
       let grows: Bool
       /// Runs in the transaction, and gives what tells the caller when that is committed.
@@ -68,16 +69,20 @@
       try pool.write { db in try writes.map { try $0.run(db) } }
     }
 
+    /// Stands for the space of what is no space's own: deletions and what the sweeper removes.
+    static let ownersSpace: Int64 = 0
+
     /// The number of transactions that were committed, and the number of writes that they held.
     var counts: (commits: Int, writes: Int) { group.counts }
 
-    /// Writes about so many bytes, of so many entries, and returns when that is on the disk.
+    /// Writes about so many bytes, of so many entries, to a space, and returns when that is on the disk.
     func write<T: Sendable>(
-      _ bytes: Int, count: Int = 1, grows: Bool = true, _ body: @escaping @Sendable (Database) throws -> T
+      _ bytes: Int, to space: Int64, count: Int = 1, grows: Bool = true,
+      _ body: @escaping @Sendable (Database) throws -> T
     ) async throws -> T {
       try await withCheckedThrowingContinuation { continuation in
         group.add(
-          Write(byteCount: bytes, count: count, grows: grows) { db in
+          Write(byteCount: bytes, count: count, space: space, grows: grows) { db in
             do {
               let value = try body(db)
               return { continuation.resume(returning: value) }

@@ -8,12 +8,15 @@
     var byteCount: Int { get }
     /// How many entries are put or removed.
     var count: Int { get }
+    /// The space that is written to: spaces take turns.
+    var space: Int64 { get }
     /// Tells whoever waits that nothing was written, or that it is not known whether anything was.
     func fail(_ error: any Error)
   }
 
   /// Commits together what waits: a commit waits for the disk, and one wait serves for all. Each storage says how a
-  /// group is committed; there is never more than one under way.
+  /// group is committed; there is never more than one under way. Spaces take turns in it, and the writes of one space
+  /// keep their order: what one brings holds others up by a group, however much of it waits.
   ///
   /// Nobody hears of a success before the commit is on the disk.
   final class GroupCommit<Write: GroupedWrite>: Sendable {
@@ -25,8 +28,10 @@
       -> Void
 
     private struct State {
-      var waiting: [Write] = []
+      var waiting = FairLine<Int64, Write>()
       var waitingBytes = 0
+      /// Those of each space.
+      var bytes: [Int64: Int] = [:]
       var isCommitting = false
       var commits = 0
       var writes = 0
@@ -43,9 +48,15 @@
     /// Adds a write to the next group.
     func add(_ write: Write) {
       let (isTaken, isFirst) = state.withLock { state in
-        guard state.waitingBytes + write.byteCount <= GroupLimits.waitingBytes else { return (false, false) }
-        state.waiting.append(write)
+        let own = state.bytes[write.space] ?? 0
+        // A space may have half of what others have left, so that there is room for one more.
+        let share = (GroupLimits.waitingBytes - (state.waitingBytes - own)) / 2
+        guard state.waitingBytes + write.byteCount <= GroupLimits.waitingBytes,
+          own == 0 || own + write.byteCount <= share
+        else { return (false, false) }
+        state.waiting.append(write, of: write.space)
         state.waitingBytes += write.byteCount
+        state.bytes[write.space] = own + write.byteCount
         defer { state.isCommitting = true }
         return (true, !state.isCommitting)
       }
@@ -73,22 +84,21 @@
 
     private func takeGroup() -> [Write]? {
       state.withLock { state in
-        var (count, entries, bytes) = (0, 0, 0)
-        for write in state.waiting {
-          guard
-            count == 0
-              || entries + write.count <= GroupLimits.largestGroup
-                && bytes + write.byteCount <= GroupLimits.groupBytes
-          else { break }
-          count += 1
+        var (group, entries, bytes): ([Write], Int, Int) = ([], 0, 0)
+        while let next = state.waiting.first,
+          group.isEmpty
+            || entries + next.count <= GroupLimits.largestGroup && bytes + next.byteCount <= GroupLimits.groupBytes
+        {
+          guard let write = state.waiting.removeFirst() else { break }
+          group.append(write)
           entries += write.count
           bytes += write.byteCount
+          let rest = (state.bytes[write.space] ?? 0) - write.byteCount
+          state.bytes[write.space] = rest > 0 ? rest : nil
         }
-        state.isCommitting = count > 0
-        guard count > 0 else { return nil }
-        defer { state.waiting.removeFirst(count) }
+        state.isCommitting = !group.isEmpty
         state.waitingBytes -= bytes
-        return Array(state.waiting.prefix(count))
+        return group.isEmpty ? nil : group
       }
     }
   }

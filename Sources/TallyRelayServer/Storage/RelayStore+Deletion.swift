@@ -11,7 +11,7 @@
     /// - Throws: `RelayStoreError` if there is no such space, or it is deleted already.
     public func deleteSpace(_ id: String) async throws {
       let time = now()
-      let isDone = try await commits.write(id.utf8.count, grows: false) { db in
+      let isDone = try await commits.write(id.utf8.count, to: FileCommits.ownersSpace, grows: false) { db in
         try db.execute(
           sql: "UPDATE space SET deleted = ? WHERE id = ? AND deleted IS NULL", arguments: [time, id])
         return db.changesCount > 0
@@ -22,7 +22,7 @@
     /// Takes a deletion back: entries, uploads and tokens are as they were. A space that is not deleted stays as it is.
     /// - Throws: `RelayStoreError` if there is no such space, or its content is being removed already.
     public func restoreSpace(_ id: String) async throws {
-      let isDone = try await commits.write(id.utf8.count, grows: false) { db in
+      let isDone = try await commits.write(id.utf8.count, to: FileCommits.ownersSpace, grows: false) { db in
         try db.execute(sql: "UPDATE space SET deleted = NULL WHERE id = ? AND purging IS NULL", arguments: [id])
         return db.changesCount > 0
       }
@@ -60,7 +60,7 @@
         return false
       }
       // As large as a group may be, so that it is a transaction of its own and others take turns with it.
-      return try await commits.write(GroupLimits.groupBytes, grows: false) { db in
+      return try await commits.write(GroupLimits.groupBytes, to: FileCommits.ownersSpace, grows: false) { db in
         if try Self.removeLeftContent(db) { return true }
         // It may have been restored in between.
         guard let space = try Int64.fetchOne(db, sql: due, arguments: arguments) else { return false }

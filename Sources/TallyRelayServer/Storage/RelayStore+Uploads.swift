@@ -43,7 +43,7 @@
       piece: [UInt8], at offset: Int, of length: Int, _ name: String, by writer: RelayWriter, after cursor: RelayCursor?
     ) async throws -> Piece {
       let (space, now) = (writer.space, self.now)
-      return try await commits.write(piece.count) { db in
+      return try await commits.write(piece.count, to: writer.space) { db in
         let time = now()
         let row = try SpaceRow.fetch(db, writer, time)
         if let known = try Self.entry(db, name, in: space) {
@@ -107,8 +107,12 @@
     /// Returns the number of bytes of an upload that are stored, expired or not; nil if there is no such upload.
     static func staged(_ db: Database, _ name: String, _ space: Int64) throws -> Int64? {
       let statement = try db.cachedStatement(sql: "SELECT received FROM upload WHERE space = ? AND name = ?")
-      return try Int64.fetchOne(statement, arguments: [space, name])
+      return try Int64.fetchOne(statement, arguments: [space, name]).map(counted)
     }
+
+    /// The bytes that an upload, or an entry, has counted for. A row that says what none can have has lost its number,
+    /// and is the trouble of its own space.
+    static func counted(_ bytes: Int64) -> Int64 { min(max(0, bytes), Int64(RelayLimits.entryBytes)) }
 
     static func dropUpload(_ db: Database, _ name: String, _ space: Int64, _ received: Int64) throws {
       try db.execute(literal: "DELETE FROM upload WHERE space = \(space) AND name = \(name)")
@@ -122,7 +126,7 @@
         let (space, name) = (row["space"] as Int64, row["name"] as String)
         try db.execute(literal: "DELETE FROM upload WHERE space = \(space) AND name = \(name)")
         try leaveContent(db, name, space)
-        try grow(db, space, by: -(row["received"] as Int64))
+        try grow(db, space, by: -counted(row["received"]))
       }
     }
 

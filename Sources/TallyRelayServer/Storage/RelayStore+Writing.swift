@@ -28,7 +28,7 @@
     {
       let bytes = writes.reduce(0) { $0 + $1.byteCount }
       let grows = writes.contains { if case .put = $0 { true } else { false } }
-      return try await commits.write(bytes, count: writes.count, grows: grows) { [now] db in
+      return try await commits.write(bytes, to: writer.space, count: writes.count, grows: grows) { [now] db in
         let time = now()
         var log = try SpaceWrites(db, writer, writes.first?.name ?? "", time)
         var cursor = cursor
