@@ -83,6 +83,15 @@
         "UPDATE entry SET size = -1 WHERE position = 2", "UPDATE space SET head = -1 WHERE number = 1",
         "UPDATE entry SET position = -5 WHERE position = 3", "UPDATE space SET entries = -1 WHERE number = 1",
         "UPDATE entry SET name = '' WHERE position = 2",
+        // Beside the greatest number there is no room for one more.
+        "UPDATE space SET head = 9223372036854775807 WHERE number = 1",
+        "UPDATE space SET entries = 9223372036854775807 WHERE number = 1",
+        "UPDATE space SET bytes = 9223372036854775807 WHERE number = 1",
+        "UPDATE space SET bytes = -9223372036854775807 WHERE number = 1",
+        "UPDATE entry SET size = 9223372036854775807 WHERE position = 2",
+        "UPDATE entry SET size = -9223372036854775807 WHERE position = 2",
+        "UPDATE upload SET received = 9223372036854775807 WHERE space = 1",
+        "UPDATE upload SET received = -9223372036854775807 WHERE space = 1",
       ] {
         let place = try await StoragePlace(kind)
         let store = try await place.open(.serving)
@@ -92,18 +101,27 @@
           _ = try await store.put("n\(number)", [UInt8(number)], in: space, after: nil)
           _ = try await store.put("n\(number)", [UInt8(number)], in: other, after: nil)
         }
+        for (upload, length) in [("up", 10), ("left", 20)] {
+          _ = try await store.put(piece: [1], at: 0, of: length, upload, in: space, after: nil)
+        }
         let whole = try await store.page(of: other, after: nil, limit: 10)
         try await run(sql.replacing("WHERE position", with: "WHERE space = 1 AND position"), store, place)
         // Whatever it answers, it answers.
         do {
           let page = try await store.page(of: space, after: nil, limit: 10)
-          #expect(page.frames.count < 3, "\(sql)")
+          // A size is looked at where it is needed: a small entry comes with its bytes.
+          let isOfLog = !sql.contains("upload") && !sql.contains("size = 9")
+          #expect(page.frames.count < 3 || !isOfLog, "\(sql)")
         } catch let problem as RelayProblem {
           #expect(problem.code == .storageFailed, "\(sql)")
         }
         _ = try? await store.put("n4", [4], in: space, after: whole.cursor)
         _ = try? await store.hasNews(in: space, after: whole.cursor)
         for number in 1...3 { _ = try? await store.entry("n\(number)", in: space) }
+        for name in ["up", "left"] { _ = try? await store.upload(name, in: space) }
+        _ = try? await store.put(piece: [2], at: 1, of: 10, "up", in: space, after: nil)
+        _ = try? await store.put("left", [UInt8](repeating: 1, count: 70_000), in: space, after: nil)
+        for name in ["n1", "n2", "n3", "up"] { _ = try? await store.remove(name, in: space) }
         #expect(try await store.page(of: other, after: nil, limit: 10) == whole, "\(sql)")
         try store.close()
       }

@@ -87,6 +87,17 @@
       ("UPDATE chunk SET space = 99 WHERE space = 1 AND name = 'begun'", "2 rows of chunk belong to no space"),
       ("INSERT INTO token(hash, space, role, created) VALUES(x'00', 99, 'reader', 0)", "1 rows of token belong to no"),
       ("INSERT INTO upload VALUES(99, 'a', 1, 1, 1)", "1 rows of upload belong to no space"),
+      // Numbers beside which there is no room for another.
+      (
+        "UPDATE upload SET received = 9223372036854775807 WHERE space = 1",
+        "the upload of left does not have the 9223372036854775807 bytes"
+      ),
+      (
+        "UPDATE entry SET size = 9223372036854775807 WHERE space = 1 AND name = 'large2'",
+        "the content of large2 is not all there: 9223372036854775807 bytes"
+      ),
+      ("UPDATE space SET bytes = -9223372036854775808 WHERE number = 1", "it counts -9223372036854775808 bytes"),
+      ("UPDATE space SET entries = 9223372036854775807 WHERE number = 1", "it counts 9223372036854775807 entries"),
     ]
 
     /// What is mended is sound afterwards, the other space is as it was, and what is still there can be read.
@@ -133,6 +144,11 @@
         "UPDATE entry SET chain = zeroblob(16) WHERE space = 1 AND position = 3", "its chain is another from position 3"
       ),
       ("UPDATE space SET head = head + 1 WHERE number = 1", "it counts 14"),
+      ("UPDATE space SET head = 9223372036854775807 WHERE number = 1", "it counts 9223372036854775807 positions"),
+      (
+        "UPDATE entry SET position = 9223372036854775807 WHERE space = 1 AND position = 13",
+        "positions 13 to 9223372036854775806 of its log are missing"
+      ),
       ("DELETE FROM entry WHERE space = 1 AND position = 13", "its log ends at position 12"),
     ])
     func whatCannotBeMendedIsSaid(_ sql: String, _ message: String) async throws {

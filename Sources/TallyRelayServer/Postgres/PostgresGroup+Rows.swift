@@ -146,10 +146,11 @@
       for row in rows {
         let key = EntryKey(space: try row.integer(1), name: try row.text(2))
         if let position = try row.optionalInteger(3) {
-          entries[key] = Entry(position: position, size: try row.integer(4))
+          entries[key] = Entry(position: position, size: RelayStore.counted(try row.integer(4)))
         }
         if let received = try row.optionalInteger(5) {
-          uploads[key] = Upload(received: received, length: try row.integer(6), expires: try row.integer(7))
+          uploads[key] = Upload(
+            received: RelayStore.counted(received), length: try row.integer(6), expires: try row.integer(7))
         }
         let there = Chunks(count: Int(try row.integer(9)), isLeft: try row.integer(8) != 0)
         if there.count > 0 || there.isLeft { chunks[key] = there }

@@ -23,7 +23,10 @@
       try source.read { try RelaySchema.checkVersion($0) }
       makePrivateFile(copy)
       let target = try DatabaseQueue(path: copy)
-      try source.backup(to: target)
+      do { try source.backup(to: target) } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+        // SQLite has no words for it here.
+        throw DatabaseError(resultCode: error.extendedResultCode, message: "the disk of \(copy) is full")
+      }
       // Without a log beside it, it can be read where nothing can be written. A relay that serves from it makes one.
       try target.writeWithoutTransaction { db in
         try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA journal_mode = DELETE")

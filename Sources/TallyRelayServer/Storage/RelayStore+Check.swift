@@ -141,11 +141,15 @@
         db, sql: "SELECT \(SpaceRow.selected) FROM space WHERE number = ? AND purging IS NULL", arguments: [number])
       guard let row else { return nil }
       space = SpaceRow(row)
+      guard (0...SpaceRow.mostPositions).contains(space.head) else {
+        note("it counts \(space.head) positions, which no log has", remedy: Self.logRemedy)
+        return
+      }
       let (entries, content) = try lookAtLog(db)
       try lookAtPieces(db)
-      let received = try Int64.fetchOne(
-        db, sql: "SELECT COALESCE(SUM(received), 0) FROM upload WHERE space = ?", arguments: [number])
-      let bytes = content + (received ?? 0) + RelayStore.overhead * space.head
+      // No sum, since what a damaged row counts may be more than there is room for.
+      let received = try Int64.fetchAll(db, sql: "SELECT received FROM upload WHERE space = ?", arguments: [number])
+      let bytes = received.reduce(content.plus(RelayStore.overhead * space.head)) { $0.plus($1) }
       if space.entries != entries { note("it counts \(space.entries) entries, and has \(entries)") }
       if space.bytes != bytes { note("it counts \(space.bytes) bytes, and has \(bytes)") }
     }
@@ -166,8 +170,8 @@
       while let row = try rows.next() {
         let (position, kind, name, found) = (row[0] as Int64, row[1] as Int, row[2] as String, Array(row[3] as Data))
         let (size, body) = (row[4] as Int64, row[5] as Int64?)
-        if position != last + 1 {
-          note("positions \(last + 1) to \(position - 1) of its log are missing", remedy: Self.logRemedy)
+        if position != last.plus(1) {
+          note("positions \(last.plus(1)) to \(position.plus(-1)) of its log are missing", remedy: Self.logRemedy)
           hasBroken = true
         } else {
           chain =
@@ -179,7 +183,7 @@
         }
         (chain, last) = (found, position)
         guard kind == EntryKind.entry else { continue }
-        (entries, bytes) = (entries + 1, bytes + size)
+        (entries, bytes) = (entries + 1, bytes.plus(size))
         guard try isWhole(db, name, size, body) else {
           note("the content of \(name) is not all there: \(size) bytes")
           incomplete.append(name)
@@ -271,6 +275,14 @@
       try db.execute(
         sql: "INSERT INTO entry(space, position, kind, name, chain, size, at) VALUES(?, ?, ?, ?, ?, 0, ?)",
         arguments: [space.number, position, EntryKind.removal, name, Data(chain), time])
+    }
+  }
+
+  extension Int64 {
+    /// The sum, or the nearest number that there is.
+    fileprivate func plus(_ other: Int64) -> Int64 {
+      let (sum, isBeyond) = addingReportingOverflow(other)
+      return isBeyond ? (other > 0 ? .max : .min) : sum
     }
   }
 #endif

@@ -158,6 +158,16 @@
     /// When it was deleted, in seconds since 1970. Its rows are there until `--keep` is over.
     let deleted: Int64?
 
+    /// The most positions of a log, and the most bytes of a space: what comes to that many was not counted, and what is
+    /// added to them cannot overflow.
+    static let mostPositions: Int64 = 1 << 48, mostBytes: Int64 = 1 << 60
+
+    /// Whether the numbers can be those of a space.
+    var isPossible: Bool {
+      (0...Self.mostPositions).contains(head) && cursor != nil && entries >= 0 && entries <= head
+        && bytes.magnitude <= Self.mostBytes
+    }
+
     var cursor: RelayCursor? { UInt64(exactly: head).flatMap { RelayCursor(position: $0, chain: chain) } }
 
     /// The same space with a quota, unless it has one of its own.
@@ -178,7 +188,7 @@
     /// - Throws: the same `RelayProblem` in both other cases, so that a client cannot tell them apart.
     static func live(_ row: SpaceRow?) throws(RelayProblem) -> SpaceRow {
       guard let row, row.deleted == nil else { throw RelayProblem(.noSuchSpace, "there is no such space") }
-      guard row.cursor != nil, row.entries >= 0 else {
+      guard row.isPossible else {
         throw RelayProblem(.storageFailed, "the row of a space is damaged")
       }
       return row

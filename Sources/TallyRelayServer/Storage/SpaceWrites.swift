@@ -32,7 +32,7 @@
       try writer.check(row.flatMap { RelayWriter.Found($0) }, time)
       (self.db, self.time) = (db, time)
       space = try SpaceRow.live(row.map { SpaceRow($0) }).limited(to: writer.quota)
-      first = (name, row?[12], row?[13])
+      first = (name, row?[12], (row?[13] as Int64?).map(RelayStore.counted))
     }
 
     /// Appends an entry, unless one of that name is there.
@@ -120,7 +120,7 @@
             (SELECT received FROM upload WHERE space = ?1 AND name = ?2)
           """)
       let row = try Row.fetchOne(statement, arguments: [space.number, name])
-      return (row?[0], row?[1])
+      return (row?[0], (row?[1] as Int64?).map(RelayStore.counted))
     }
   }
 
