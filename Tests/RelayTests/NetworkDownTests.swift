@@ -36,6 +36,8 @@
         try await Looking.until("what was lost has come through", within: .seconds(240)) {
           try watching.allSatisfy { try network.resentPackets(of: $0.pid) == 0 }
         }
+        // Who waits for an answer when the network goes has nothing to send again, and asks after a minute and a half.
+        try await untilQuiet(relay)
         let before = try vainTries(network, watching)
         try network.down()
         for name in ["a", "b"] { try await put("cut\(cut)-\(name)", into: name, folder) }
@@ -51,6 +53,16 @@
       }
       for process in watching { #expect(await process.end(SIGTERM) == 0, "\(process.errorText)") }
       #expect(await relay.end(SIGTERM) == 0, "\(relay.errorText)")
+    }
+
+    /// Returns when the relay has had no request for a second.
+    private func untilQuiet(_ relay: RelayProcess) async throws {
+      var (seen, looks) = (relay.errorText, 0)
+      try await Looking.until("nobody asks for anything", within: .seconds(240)) {
+        let text = relay.errorText
+        (seen, looks) = (text, text == seen ? looks + 1 : 0)
+        return looks >= 50
+      }
     }
 
     /// How often each store has tried to reach the relay in vain so far: packets that the system has sent again for its

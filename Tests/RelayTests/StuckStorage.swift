@@ -4,18 +4,20 @@
   import TallyRelayServer
 
   /// A storage whose look-ups of tokens do not return, from some time on, until their task is cancelled; or whose
-  /// writes wait until they may begin.
+  /// writes, or pages of events, wait until they may begin.
   final class StuckStorage: RelayStorage {
     private struct State {
       var isStuck = false
       var holdsWrites = false
+      var holdsEvents = false
       var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
       var next = 0
     }
 
     private let base: any RelayStorage
     private let state = Mutex(State())
-    /// A word for each look-up that begins to wait, and one for each that was cancelled.
+    /// A word for each look-up that begins to wait, and one for each that was cancelled; and for each page of events
+    /// that was read, with its position.
     let events: AsyncStream<String>
     private let feed: AsyncStream<String>.Continuation
 
@@ -34,6 +36,12 @@
     var holdsWrites: Bool {
       get { state.withLock { $0.holdsWrites } }
       set { set(\.holdsWrites, newValue) }
+    }
+
+    /// Whether pages of events wait before they are read.
+    var holdsEvents: Bool {
+      get { state.withLock { $0.holdsEvents } }
+      set { set(\.holdsEvents, newValue) }
     }
 
     private func set(_ kind: WritableKeyPath<State, Bool> & Sendable, _ isOn: Bool) {
@@ -91,7 +99,13 @@
     func space(_ number: Int64) async throws -> SpaceRow { try await base.space(number) }
 
     func page(of space: Int64, after cursor: RelayCursor?, limit: Int, bytes: Int) async throws -> RelayPage {
-      try await base.page(of: space, after: cursor, limit: limit, bytes: bytes)
+      guard limit == RelayLimits.eventEntries else {
+        return try await base.page(of: space, after: cursor, limit: limit, bytes: bytes)
+      }
+      await waitWhileStuck(\.holdsEvents)
+      let page = try await base.page(of: space, after: cursor, limit: limit, bytes: bytes)
+      feed.yield("read \(page.cursor.position)")
+      return page
     }
 
     func hasNews(in space: Int64, after cursor: RelayCursor?) async throws -> Bool {
