@@ -19,8 +19,8 @@
     private let longestRest: TimeAmount
     /// Whether a header has come in whole and its body has not.
     private var isInBody = false
-    /// Whether a header was whole in the piece that is read now.
-    private var hasHead = false
+    /// Whether a header was whole in the piece that is read now, and how much of that piece belongs to a body.
+    private var (hasHead, bodyBytes) = (false, 0)
     /// The requests whose answers the system has not taken as yet.
     private var pending = 0
     /// What has come since the last header that was whole, as far as it may belong to the next.
@@ -54,7 +54,7 @@
 
       func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data).readableBytes
-        watch.hasHead = false
+        (watch.hasHead, watch.bodyBytes) = (false, 0)
         context.fireChannelRead(data)
         watch.note(bytes, context.channel)
       }
@@ -67,8 +67,8 @@
         return
       }
       // With a header that is whole there may come the beginning of another.
-      held = (hasHead ? 0 : held) + Self.bytesOfAByte * bytes
-      if pending == 0 { hold(channel) }
+      held = (hasHead ? 0 : held) + Self.bytesOfAByte * max(0, bytes - bodyBytes)
+      if pending == 0, channel.isActive { hold(channel) }
     }
 
     private func hold(_ channel: any Channel) {
@@ -89,6 +89,7 @@
         (isInBody, hasHead) = (true, true)
         pending += 1
       case .body(let bytes):
+        bodyBytes += bytes.readableBytes
         guard let came = rest else { break }
         rest = came + bytes.readableBytes
         // Nobody wants it, and the client has been told so.
