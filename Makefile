@@ -112,15 +112,18 @@ test-relay: setup
 	$(BUILD_ALL) --build-tests
 	$(MAKE) relay-tests relay-proxies
 
-# Most of that is waiting, so there are several processes. Crowds have one of their own, and so has a network that goes away.
+# Most of that is waiting, so there are several processes. Crowds have one of their own, and so has a network that goes away, and what
+# takes longest.
 CROWDS = (SlowPeer|UnreadAnswer)Tests
 APART = NetworkDownTests
+LONGEST = Relay(World|Tool)Tests
 
 relay-tests:
 	PLAIN_MALLOC=1 $(TEST_ALL) relay-crowds: --no-parallel --filter 'RelayTests.$(CROWDS)' \
 	  -- relay-network: --no-parallel --filter 'RelayTests.$(APART)' -- relay: --no-parallel --filter 'RelayTests.[A-L]' \
 	  -- relay-2: --no-parallel --filter 'RelayTests.[M-Q]' --skip 'RelayTests.$(APART)' \
-	  -- relay-3: --no-parallel --filter RelayTests --skip 'RelayTests.([A-Q]|$(CROWDS))'
+	  -- relay-3: --no-parallel --filter RelayTests --skip 'RelayTests.([A-Q]|$(CROWDS)|$(LONGEST))' \
+	  -- relay-4: --no-parallel --filter 'RelayTests.$(LONGEST)'
 
 relay-proxies:
 	bash Scripts/relay-proxies.sh .build-all/debug/tally

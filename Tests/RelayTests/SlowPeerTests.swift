@@ -56,8 +56,7 @@
       return best
     }
 
-    /// A relay that stands still for a twentieth of a second again and again is found out, in as many rounds as the
-    /// others may have.
+    /// A relay that stands still for a twentieth of a second again and again is found out: no round is without.
     @Test func aRelayThatStandsStillIsFoundOut() async throws {
       let (folder, elsewhere) = (try RelayFixture.newFolder(), try RelayFixture.newFolder())
       let (relay, port) = try await start(in: folder)
