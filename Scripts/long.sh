@@ -48,7 +48,7 @@ for tier in core forged store copies seeds world relay rawsql damage value shred
   steps+=("$(scaled 2) soak-$tier: make soak SOAK_SECONDS=$(($(scaled 2) * 60)) FLAGS='--tier $tier --first $first'")
 done
 # Of these so many, however long it takes.
-for tier in "counters 20000" "order 20000" "unique 1000"; do
+for tier in "counters 20000" "extrema 20000" "order 20000" "unique 1000"; do
   read -r tier count <<<"$tier"
   steps+=("$(scaled 12) soak-$tier: make soak SOAK_SECONDS=100000 FLAGS='--tier $tier --first $first --count $(scaled "$count")'")
 done

@@ -3,6 +3,7 @@
 @_exported import GRDB
 
 @_exported import struct TallyCRDT.AnyRecordName
+@_exported import enum TallyCRDT.Extremum
 @_exported import struct TallyCRDT.ListPosition
 @_exported import struct TallyCRDT.ReplicaID
 @_exported import struct TallySchema.Conflict
@@ -22,6 +23,7 @@
 @_exported import struct TallyStore.ContestedValue
 @_exported import struct TallyStore.Counter
 @_exported import struct TallyStore.DeletedRecord
+@_exported import struct TallyStore.KeptField
 @_exported import class TallyStore.Observed
 @_exported import struct TallyStore.OrderedChildren
 @_exported import struct TallyStore.Relationship

@@ -96,10 +96,7 @@ extension RecordState {
     if loser.stamp.rank >= .user, !winner.stamp.impliesTouch(loser.stamp.dot) {
       touches.include(loser.stamp.dot)
     }
-    // Two totals of one replica are the same addition: the other one is in the later.
-    if winner.value != loser.value, !winner.field.isTotal {
-      lost.append(LostWrite(loser: loser, winner: winner, wasLocal: theirsWin))
-    }
+    if loser.isConflict(with: winner) { lost.append(LostWrite(loser: loser, winner: winner, wasLocal: theirsWin)) }
     return winner
   }
 

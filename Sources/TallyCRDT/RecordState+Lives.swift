@@ -83,7 +83,7 @@ extension RecordState {
   package mutating func lift(_ cell: FieldCell, by dot: Dot) -> Bool {
     guard life != nil, !cell.field.isPresence else { return false }
     if let present = self[cell.field] {
-      guard present.stamp < cell.stamp else { return false }
+      guard present.stamp != cell.stamp, cell.wins(over: present) else { return false }
       if present.stamp.rank >= .user { supersededTouches.include(present.stamp.dot) }
     }
     let place = fields.firstIndex { $0.field >= cell.field } ?? fields.endIndex

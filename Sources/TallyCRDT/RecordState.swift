@@ -5,8 +5,8 @@
 /// does a counter's total, since what was added is never lost. A join knows no schema, so names on the wire and in the
 /// file are marked.
 public struct FieldID: Hashable, Sendable, Comparable {
-  /// From the lowest bit on: whether the field is presence; the number, 32 bits; of a total the number of its counter
-  /// and 1.
+  /// From the lowest bit on: whether the field is presence; the number, 32 bits; of a total the number of its counter,
+  /// 30 bits, and 1; of any other field whether it keeps the greatest or the least, 1 or 2, and no more.
   @usableFromInline let bits: UInt64
   /// The number that stands for the field.
   @inlinable
@@ -16,10 +16,22 @@ public struct FieldID: Hashable, Sendable, Comparable {
   public var isPresence: Bool { bits & 1 != 0 }
   /// Whether the field is the total of one replica in a counter.
   @inlinable
-  public var isTotal: Bool { bits >> 33 != 0 }
+  public var isTotal: Bool { bits >> 63 != 0 }
   /// The field that holds the offset of the counter; nil unless this is a total.
   @inlinable
-  public var counter: FieldID? { isTotal ? FieldID(rawValue: UInt32(truncatingIfNeeded: bits >> 33) - 1) : nil }
+  public var counter: FieldID? {
+    isTotal ? FieldID(rawValue: UInt32(truncatingIfNeeded: bits >> 33) & Self.counterMask) : nil
+  }
+  /// Which of concurrent values the register keeps; nil for the latest, as of most fields.
+  @inlinable
+  public var extremum: Extremum? {
+    switch bits >> 33 {
+    case 1: .greatest
+    case 2: .least
+    default: nil
+    }
+  }
+  @usableFromInline static let counterMask: UInt32 = 1 << 30 - 1
   /// A field by its local number.
   @inlinable
   public init(rawValue: UInt32) { bits = UInt64(rawValue) << 1 }
@@ -27,20 +39,28 @@ public struct FieldID: Hashable, Sendable, Comparable {
   @inlinable
   public init(rawValue: UInt32, isPresence: Bool) { bits = UInt64(rawValue) << 1 | (isPresence ? 1 : 0) }
   /// The total of one replica, by its local number, in the counter whose offset has the number `counter`.
-  /// - Precondition: `counter` is less than 2^31 - 1.
+  /// - Precondition: `counter` is less than 2^30.
   @inlinable
   public init(rawValue: UInt32, totalOf counter: UInt32) {
-    precondition(counter < UInt32.max >> 1, "the number of a counter is out of range")
-    bits = UInt64(counter + 1) << 33 | UInt64(rawValue) << 1 | 1
+    precondition(counter <= Self.counterMask, "the number of a counter is out of range")
+    bits = 1 << 63 | UInt64(counter) << 33 | UInt64(rawValue) << 1 | 1
   }
-  /// Orders fields by their numbers; of two with one number the one of presence is the greater. Totals come last, those
-  /// of one counter together.
+  /// A field that keeps the greatest or the least value, by its local number.
+  @inlinable
+  public init(rawValue: UInt32, keeping extremum: Extremum) {
+    bits = (extremum == .greatest ? 1 : 2) << 33 | UInt64(rawValue) << 1
+  }
+  /// Orders fields by their numbers; of two with one number the one of presence is the greater. Behind them come those
+  /// that keep the greatest, those that keep the least, and totals, those of one counter together.
   @inlinable
   public static func < (lhs: FieldID, rhs: FieldID) -> Bool { lhs.bits < rhs.bits }
 }
 
 /// A last-writer-wins register of one field: the write with the greatest stamp wins, ties end in value bytes
 /// (Johnson and Thomas, RFC 677, 1975; Shapiro et al., "A comprehensive study of CRDTs", 2011, specification 8).
+///
+/// A field that keeps the greatest or the least value (`Extremum`) compares values before dots, where rank and time are
+/// the same.
 public struct FieldCell: Hashable, Sendable {
   /// The field that the cell belongs to.
   public var field: FieldID
@@ -60,7 +80,10 @@ public struct FieldCell: Hashable, Sendable {
   /// Whether this write wins over `other` of the same field.
   @inlinable
   public func wins(over other: FieldCell) -> Bool {
-    stamp == other.stamp ? other.value < value : other.stamp < stamp
+    if let extremum = field.extremum, hasBase(of: other), value != other.value {
+      return extremum.prefers(value, over: other.value)
+    }
+    return stamp == other.stamp ? other.value < value : other.stamp < stamp
   }
 }
 
@@ -153,6 +176,15 @@ public struct RecordState: Hashable, Sendable {
     guard let existence, deletes.isEmpty, supersededTouches.isEmpty, seed == nil, life == nil else { return nil }
     for cell in fields where cell.stamp != existence { return nil }
     return existence
+  }
+
+  /// Whether the record is an insert that nothing has been added to. What keeps the greatest or the least has another
+  /// time than the rest of it.
+  package var isOneInsert: Bool {
+    guard let existence, deletes.isEmpty, supersededTouches.isEmpty, seed == nil, life == nil else { return false }
+    return fields.allSatisfy { cell in
+      cell.field.extremum == nil ? cell.stamp == existence : cell.stamp.dot == existence.dot
+    }
   }
 
   /// The register of a field, or nil if it was never written. Cost: linear in the registers.

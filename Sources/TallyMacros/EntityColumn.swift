@@ -135,6 +135,35 @@
     }
   }
 
+  extension EntityColumn where Value: FieldValue & Numeric {
+    /// A number that keeps the greatest or the least, whose default is the column's own.
+    public static func column(
+      _ name: String, default value: @autoclosure @escaping @Sendable () -> Value, isConstant _: Bool,
+      wireName: String? = nil, keep extremum: Extremum
+    ) -> Self {
+      let coding = FieldCoding<Value>.plain()
+      let field = FieldSchema(
+        name, Value.fieldKind, default: coding.stored(value()), wireName: wireName, keep: extremum)
+      return Self(
+        name, .field(field), takesNull: false, fallback: value, decode: { $0.isNull ? nil : coding.decode($0) },
+        encode: coding.encode)
+    }
+  }
+
+  extension EntityColumn {
+    /// A number that keeps the greatest or the least, or null.
+    public static func column<Wrapped: FieldValue & Numeric>(
+      _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName: String? = nil,
+      keep extremum: Extremum
+    ) -> Self where Value == Wrapped? {
+      let coding = FieldCoding<Wrapped>.plain()
+      return Self(
+        name, .field(FieldSchema(name, Wrapped.fieldKind, wireName: wireName, keep: extremum)), takesNull: true,
+        fallback: { nil }, decode: { $0.isNull ? .some(nil) : coding.decode($0).map(Optional.some) },
+        encode: { try $0.map(coding.encode) ?? .null })
+    }
+  }
+
   extension EntityColumn where Value: RawRepresentable, Value.RawValue: FieldValue {
     /// A column of raw values. A raw value that the type does not know reads as the default.
     public static func column(

@@ -110,9 +110,14 @@
   public enum FieldMerge: Sendable {
     /// What devices add counts.
     case counter
+    /// The greatest value stays that any device has written.
+    case greatest
+    /// The least value stays that any device has written.
+    case least
   }
 
-  /// Makes an integer of an `@Entity` a counter: a number to which devices add, and of which every addition counts.
+  /// Makes a number of an `@Entity` one that merges: a counter, to which devices add and of which every addition
+  /// counts, or one that keeps the greatest or the least value.
   ///
   /// ```swift
   /// @Entity struct Game {
@@ -126,8 +131,12 @@
   /// struct that was read before a sync takes back what came with it. GRDB's `updateChanges` writes only what the app
   /// has changed.
   ///
+  /// With `.greatest` and `.least` the static property is a `KeptField`, which sets; the column itself is raised by SQL
+  /// and structs, and a lesser value is put back.
+  ///
   /// - Parameters:
-  ///   - merge: `.counter`. The property's default must be a literal: it is part of the schema, and cannot change.
+  ///   - merge: `.counter`, `.greatest` or `.least`. The property's default must be a literal: it is part of the
+  ///     schema, and cannot change.
   ///   - renamedFrom: the name under which the field was first declared.
   @attached(peer, names: overloaded)
   public macro Field(_ merge: FieldMerge, renamedFrom: String? = nil) =

@@ -169,8 +169,8 @@ private struct RecordDecoder {
   var columns: [ByteReader]
   /// For each field what its key says of it.
   private let kinds: [FieldKey.Kind]
-  /// Whether any of them is a counter's, whose values are integers.
-  private let hasCounters: Bool
+  /// Whether any of them is one whose values are numbers alone.
+  private let hasNumbers: Bool
   let dictionaries: BlockDictionaries
   let limits: [Dot]
   private(set) var budget: BlockBudget
@@ -181,7 +181,7 @@ private struct RecordDecoder {
     columns: [ByteReader], kinds: [FieldKey.Kind], dictionaries: BlockDictionaries, limits: [Dot], budget: BlockBudget
   ) {
     (self.columns, self.kinds, self.dictionaries) = (columns, kinds, dictionaries)
-    hasCounters = kinds.contains { $0 != .field && $0 != .reference }
+    hasNumbers = kinds.contains { $0 != .field && $0 != .reference }
     (self.limits, self.budget) = (limits, budget)
   }
 
@@ -207,10 +207,7 @@ private struct RecordDecoder {
     while rest != 0 {
       let field = rest.trailingZeroBitCount
       let value = try columns[field].valueBytes()
-      if hasCounters {
-        let tag = value[0]
-        try check(field, stamp, isInteger: tag == ValueClass.integer, isNull: tag == ValueClass.null)
-      }
+      if hasNumbers { try check(field, stamp, value[0]) }
       values.append(value)
       rest &= rest - 1
     }
@@ -291,9 +288,8 @@ private struct RecordDecoder {
       guard field < columns.count else { throw WireError(.malformed, "a field number is out of range") }
       let stamp = if let shared { shared } else { try reader.stamp(dictionaries) }
       let value = try columns[field].value()
-      if hasCounters {
-        let isInteger = if case .integer = value { true } else { false }
-        try check(field, stamp, isInteger: isInteger, isNull: value.isNull)
+      if hasNumbers {
+        try check(field, stamp, value.tag)
         // What seeds say is no addition.
         if mayBeEmpty, kinds[field].isPresence, kinds[field] != .reference {
           throw WireError(.malformed, "a seed adds to a counter")
@@ -305,9 +301,9 @@ private struct RecordDecoder {
     return cells
   }
 
-  private func check(_ field: Int, _ stamp: Stamp, isInteger: Bool, isNull: Bool) throws(WireError) {
-    guard kinds[field].accepts(stamp, isInteger: isInteger, isNull: isNull) else {
-      throw WireError(.malformed, "a counter has what no counter can have")
+  private func check(_ field: Int, _ stamp: Stamp, _ storageClass: UInt8) throws(WireError) {
+    guard kinds[field].accepts(stamp, storageClass) else {
+      throw WireError(.malformed, "a field of numbers has what no such field can have")
     }
   }
 

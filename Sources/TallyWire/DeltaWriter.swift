@@ -35,7 +35,7 @@ public struct DeltaWriter {
     let output = draft.output(replicas: replicas)
     guard !output.repeatsKey else { throw WireError(.malformed, "two records or links of a block have one name") }
     guard !output.needsThirdVersion || version >= 3 else {
-      throw WireError(.unsupportedVersion, "a delta of version \(version) has no counters and no places")
+      throw WireError(.unsupportedVersion, "a delta of version \(version) has no counters, extrema or places")
     }
     let raw = output.writer.bytes
     guard raw.count <= WireLimits.blockBytes else {

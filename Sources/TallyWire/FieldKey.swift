@@ -18,29 +18,35 @@ public enum FieldKey {
     /// What one replica has added to a counter: a register whose value is an integer, and whose stamp is the replica's.
     /// The key is `name+` and the thirty-two digits of the replica's id.
     case total(ReplicaID)
+    /// A register that keeps the greatest or the least value, which is null or a number. The key is `name>` or `name<`.
+    case extremum(Extremum)
 
     /// Whether registers of the kind are part of a record's presence.
     public var isPresence: Bool {
       switch self {
-      case .field, .counter: false
+      case .field, .counter, .extremum: false
       case .reference, .total: true
       }
     }
 
-    /// Whether a register of the kind can hold what a delta says: of counters integers alone, and totals by themselves.
-    package func accepts(_ stamp: Stamp, isInteger: Bool, isNull: Bool) -> Bool {
+    /// Whether a register of the kind can hold what a delta says, by the number of the value's storage class: of
+    /// counters integers alone, and totals by themselves; of what keeps the greatest or the least numbers.
+    package func accepts(_ stamp: Stamp, _ storageClass: UInt8) -> Bool {
       switch self {
       case .field, .reference: true
-      case .counter: isInteger || isNull
-      case .total(let replica): isInteger && stamp.dot.replica == replica
+      case .counter: storageClass == ValueClass.integer || storageClass == ValueClass.null
+      case .total(let replica): storageClass == ValueClass.integer && stamp.dot.replica == replica
+      case .extremum: [ValueClass.null, ValueClass.integer, ValueClass.real].contains(storageClass)
       }
     }
   }
 
-  /// The byte behind a reference's name, and behind a counter's. No identifier has them, and they order before all that
-  /// identifiers have.
+  /// The byte behind the name of a reference, of a counter, and of what keeps the greatest or the least. No identifier
+  /// has them.
   private static let reference = UInt8(ascii: "&")
   private static let counter = UInt8(ascii: "+")
+  private static let greatest = UInt8(ascii: ">")
+  private static let least = UInt8(ascii: "<")
   private static let replicaDigits = 32
 
   /// The key of a field with the wire name `name`.
@@ -50,6 +56,8 @@ public enum FieldKey {
     case .reference: name + "&"
     case .counter: name + "+"
     case .total(let replica): "\(name)+\(replica)"
+    case .extremum(.greatest): name + ">"
+    case .extremum(.least): name + "<"
     }
   }
 
@@ -58,6 +66,8 @@ public enum FieldKey {
     switch key.utf8.last {
     case reference: return .reference
     case counter: return .counter
+    case greatest: return .extremum(.greatest)
+    case least: return .extremum(.least)
     default: break
     }
     guard key.utf8.count > replicaDigits, key.utf8.dropLast(replicaDigits).last == counter,
@@ -73,7 +83,7 @@ public enum FieldKey {
   public static func name(in key: String) -> String {
     switch kind(of: key) {
     case .field: key
-    case .reference, .counter: String(key.dropLast())
+    case .reference, .counter, .extremum: String(key.dropLast())
     case .total: String(key.dropLast(1 + replicaDigits))
     }
   }
@@ -82,19 +92,20 @@ public enum FieldKey {
   static func needsThirdVersion(_ key: String) -> Bool {
     switch kind(of: key) {
     case .field, .reference: false
-    case .counter, .total: true
+    case .counter, .total, .extremum: true
     }
   }
 }
 
 extension ByteReader {
-  /// The key of a field, and what it says. `limits` are the replicas by number; before version 3 there are no counters.
+  /// The key of a field, and what it says. `limits` are the replicas by number; before version 3 there are fields and
+  /// references alone.
   mutating func fieldKey(_ limits: [Dot], version: UInt8) throws(WireError) -> (key: String, kind: FieldKey.Kind) {
     let key = try text(limit: WireLimits.identifierBytes + 1, "a field")
     var kind = FieldKey.kind(of: key)
     let name = kind == .field ? key.utf8[...] : key.utf8.dropLast()
     guard name.count <= WireLimits.identifierBytes, AnyRecordName.isIdentifier(name),
-      kind != .counter || version >= 3
+      version >= 3 || !FieldKey.needsThirdVersion(key)
     else {
       throw WireError(.malformed, "a field is not an identifier")
     }
@@ -111,7 +122,7 @@ extension ByteWriter {
   /// The key of a field. Behind a counter's comes 0 for its offset, or 1 and the number of the replica for a total.
   mutating func fieldKey(_ key: String, _ replicas: ReplicaPlaces) {
     switch FieldKey.kind(of: key) {
-    case .field, .reference: text(key)
+    case .field, .reference, .extremum: text(key)
     case .counter:
       text(key)
       varint(0)

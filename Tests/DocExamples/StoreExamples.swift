@@ -79,6 +79,20 @@ private func Sources_TallyStore_Store_FileRole_swift_1() throws {
 try Store.checkPlace(path)
 }
 
+// Sources/TallyStore/Store/KeptField.swift
+extension Game { static let best = KeptField<Game>("best") }
+
+// Sources/TallyStore/Store/KeptField.swift
+private func Sources_TallyStore_Store_KeptField_swift_2() throws {
+let best = KeptField<Game>("best")
+_ = best
+}
+
+// Sources/TallyStore/Store/KeptField.swift
+private func Sources_TallyStore_Store_KeptField_swift_3() throws {
+try store.write { db in try Game.best.set(0, of: chess, in: db) }
+}
+
 // Sources/TallyStore/Store/Store+Async.swift
 private func Sources_TallyStore_Store_Store_Async_swift_1() async throws {
 for conflict in try await store.conflicts() { try await store.dismiss(conflict) }

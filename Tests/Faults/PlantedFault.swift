@@ -188,6 +188,13 @@ package struct PlantedFault: OptionSet, Sendable {
   /// An addition to a record that another device deleted concurrently does not keep it.
   package static let addIsNoTouch = PlantedFault(rawValue: 1 << 83)
 
+  // MARK: Of what keeps the greatest or the least
+
+  /// What raises a value has a time of its own, as any write.
+  package static let raiseIsRegister = PlantedFault(rawValue: 1 << 84)
+  /// Of two values that were raised from one beginning the later one here stays.
+  package static let laterBeatsGreater = PlantedFault(rawValue: 1 << 85)
+
   // MARK: Of ordered lists
 
   /// A move of a member counts as an add, and so as an edit of the record that has the list.

@@ -82,6 +82,7 @@ extension PlantedFault {
   fileprivate func keeps(_ mine: FieldCell, over theirs: FieldCell) -> Bool {
     if contains(.equalStampKeepsLocal), mine.stamp == theirs.stamp { return true }
     if contains(.equalValueKeepsLocalStamp), mine.value == theirs.value { return true }
+    if contains(.laterBeatsGreater), mine.field.extremum != nil, theirs.stamp < mine.stamp { return true }
     return contains(.equalTimesKeepLocal) && mine.stamp.rank == theirs.stamp.rank
       && mine.stamp.time == theirs.stamp.time
   }

@@ -58,5 +58,7 @@
     var id = RecordName<Match>()
     @Field(.counter) var score = 0
     @Field(.counter, renamedFrom: "goals") var hits: Int = 3
+    @Field(.greatest) var best = 0
+    @Field(.least, renamedFrom: "quickest") var fastest: Double?
   }
 #endif

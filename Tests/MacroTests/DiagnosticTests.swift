@@ -283,6 +283,16 @@
         fix: "Remove '@Field'", game(declaration))
     }
 
+    @Test(arguments: [
+      ("var best = \"\"", "that is for an integer or a Double"),
+      ("var best: Int = next()", "what it begins with must be a literal, the same for all records"),
+    ])
+    func whatKeepsNoGreatestIsRefused(_ declaration: String, _ reason: String) throws {
+      try expectRefused(
+        game("@Field(.greatest) \(declaration)"), at: 3, 3, "'best' keeps no greatest or least: \(reason)",
+        fix: "Remove '@Field'", game(declaration))
+    }
+
     @Test(arguments: ["static var title = \"\"", "var title: String { \"\" }"])
     func aFieldAttributeOnWhatIsNoColumnIsRefused(_ declaration: String) throws {
       try expectRefused(

@@ -132,8 +132,34 @@
       }
     }
 
+    @Test func theGreatestAndTheLeastOfBothDevicesStay() throws {
+      let (phone, tablet) = (try Store(inMemory: Schema(Match.self)), try Store(inMemory: Schema(Match.self)))
+      let match = Match(best: 10)
+      try phone.write { try match.insert($0) }
+      try phone.sync(with: tablet)
+      for (store, best, fastest) in [(phone, 30, 9.5), (tablet, 20, 8.25)] {
+        try store.write { db in
+          var match = try Match.find(db, id: match.id)
+          try match.updateChanges(db) { ($0.best, $0.fastest) = (best, fastest) }
+        }
+      }
+      try phone.sync(with: tablet)
+      for store in [phone, tablet] {
+        let merged = try store.read { try Match.find($0, id: match.id) }
+        #expect(merged.best == 30 && merged.fastest == 8.25)
+      }
+      try tablet.write { db in
+        try match.update(db)
+        try Match.fastest.set(nil, of: match.id, in: db)
+      }
+      let merged = try tablet.read { try Match.find($0, id: match.id) }
+      #expect(merged.best == 30 && merged.fastest == nil)
+    }
+
     @Test func whatBothDevicesAddToACounterCounts() throws {
-      let expected = EntitySchema("Match", .counter("score"), .counter("hits", default: 3, renamedFrom: "goals"))
+      let expected = EntitySchema(
+        "Match", .counter("score"), .counter("hits", default: 3, renamedFrom: "goals"),
+        .integer("best", default: 0, keep: .greatest), .real("fastest", keep: .least, renamedFrom: "quickest"))
       #expect(Match.schema == expected)
       let (phone, tablet) = (try Store(inMemory: Schema(Match.self)), try Store(inMemory: Schema(Match.self)))
       let match = Match(score: 10)

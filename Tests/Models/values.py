@@ -4,13 +4,15 @@ their checks.
     values.py run WORLD FIRST COUNT [--only FEATURE ...] [--without RULE ...] [--claim CLAIM]
     values.py gate [--seconds SECONDS]
 
-Features: counters (also in `copies`), order, unique; besides those of world.py. In a sentence each:
+Features: counters (also in `copies`), order, unique, greatest; besides those of world.py. In a sentence each:
 
 - counter: an offset, which is a register of the content and says a number less all totals that its author knew, and a total for each
   replica that added, which is presence. What shows is the offset and all totals;
 - position: a register of a link, which is presence and no touch. A key is a path of (run, counter);
 - unique: a function of what is shown. The holder of a value is the least claim, the greatest of the column's stamp and the beginning
-  of the record's life; what comes back by a local write begins a life that is later than the claims of all who are there.
+  of the record's life; what comes back by a local write begins a life that is later than the claims of all who are there;
+- greatest: a register of which the greater value of one rank and time stays. A raise has the time of what it raises, or 0; a set has
+  a time of its own.
 """
 import argparse
 import hashlib
@@ -61,6 +63,27 @@ def between(left, right, run, mine):
         beneath = right[:place] + ((right[place][0], right[place][1] - gap),)
     mine[run] = (beneath, 0, 0)
     return beneath + ((run, 0),)
+
+
+class Raised(tuple):
+    """A stamp of a field that keeps the greatest: rank, time, value, and only then the dot."""
+
+    def __new__(cls, stamp, value):
+        result = super().__new__(cls, stamp)
+        result.order = stamp[:2] + (value,) + stamp[2:]
+        return result
+
+    def __lt__(self, other):
+        return self.order < other.order if isinstance(other, Raised) and "greatestByDot" not in lives.FAULTS else tuple(self) < tuple(other)
+
+    def __gt__(self, other):
+        return other < self if isinstance(other, Raised) else tuple(self) > tuple(other)
+
+    def __le__(self, other):
+        return not self > other
+
+    def __ge__(self, other):
+        return not self < other
 
 
 class Positions:
@@ -167,9 +190,50 @@ class Replica(replicas.Replica):
     # Counters
 
     def write(self, name, field, value, d, now, rank=USER):
+        if field == "m":
+            return self.keep(name, value, d, now, is_set=True)
         if field == "n" and len(value) == 2:
             value = offset(*value)
         super().write(name, field, value, d, now, rank)
+
+    # The greatest
+
+    def greatest(self, name):
+        """What shows: 0 if nothing was said."""
+        record = self.state.records.get(name)
+        cell = record and record.cell("m", self.state.rules.follows)
+        return cell[1] if cell else 0
+
+    def keep(self, name, value, d, now, is_set):
+        record, plain = self.state.record(name), self.plain.record(name)
+        old = record.own("m")
+        old = old if old and old[0][0] == USER else None
+        begun = old[0][1] if old else 0
+        if is_set:
+            begun = time = max(now, begun + 1, record.life[1] + 1)
+        else:
+            time = max(now, begun + 1) if "raiseIsRegister" in lives.FAULTS else begun
+        self.world.kept.append((name, d, begun, value))
+        stamp = Raised((USER, time) + d, value)
+        record.write("m", stamp, value)
+        plain.write("m", stamp, value)
+
+    def insert(self, name, fields, d, now):
+        """Who inserts one record on several devices begins at one place; the insert of a name that was known sets."""
+        given, known = dict(fields), name in self.state.records
+        value = None if known else given.pop("m", None)
+        super().insert(name, given, d, now)
+        if value is not None:
+            self.keep(name, value, d, now, is_set=False)
+
+    def raised(self, name, value, d, now, is_set=False):
+        if is_set or value > self.greatest(name):
+            if self.state.record(name).layers:
+                self.note_basis(name, (USER, now) + d)
+            self.keep(name, value, d, now, is_set)
+
+    def carry(self, seed, field, stamp, value):
+        super().carry(seed, field, Raised(stamp, value) if field == "m" else stamp, value)
 
     def add(self, name, amount, d):
         if self.state.record(name).layers:
@@ -310,9 +374,12 @@ class World(worlds.World):
     def __init__(self, seed, kind="harsh", faults=(), only=None, steps=None, draw=True, claim="again"):
         self.made = self.runs = self.stolen = self.restores = self.orders = self.counters = 0
         self.bursts, self.has_restored, self.claim = [], False, claim
+        self.kept, self.keeps, self.greatest = [], seed % 3 == 0, 0
         super().__init__(seed, kind, faults, only, steps, draw)
         if "unique" in self.features:
             self.fields = self.fields + ["u"]
+        if "greatest" in self.features:
+            self.fields = self.fields + ["m"]
 
     def run_id(self):
         self.runs += 1
@@ -322,7 +389,8 @@ class World(worlds.World):
         drawn = super().draw_features(only)
         extra = {f for f in ("order", "unique") if self.rng.random() < 0.5}
         counters = {"counters"} if self.rng.random() < 0.4 else set()
-        return frozenset(drawn) if only is not None else frozenset(drawn | extra | counters)
+        greatest = {"greatest"} if self.keeps else set()
+        return frozenset(drawn) if only is not None else frozenset(drawn | extra | counters | greatest)
 
     def draw_versions(self):
         former, worlds.Replica = worlds.Replica, Replica
@@ -341,17 +409,21 @@ class World(worlds.World):
                             continue
                         if "counters" in self.features:
                             layer.fields.setdefault("n", offset(10 * no, ()))
+                        if "greatest" in self.features:
+                            layer.fields.setdefault("m", 10 * no)
                         if "unique" in self.features:
                             layer.fields.setdefault("u", "Work" if name == "s0" else "Home")
         return result
 
     def default(self, replica, name, field):
-        return (0, replica.totals(name)) if field == "n" else None
+        return (0, replica.totals(name)) if field == "n" else 0 if field == "m" else None
 
     def draw_insert(self, replica, name, owners, value, rng):
         given = super().draw_insert(replica, name, owners, value, rng)
         if "unique" in self.features and rng.random() < 0.7:
             given["u"] = rng.choice(NAMES)
+        if "greatest" in self.features and name not in worlds.DUPLICATES and rng.random() < 0.4:
+            given["m"] = rng.randrange(20)
         return given
 
     def counted(self, state):
@@ -394,6 +466,10 @@ class World(worlds.World):
                 member = rng.choice(members)
                 self.note(replica.name, "removes member", member, "of", source)
                 return replica.transact(lambda d, now: replica.untag((source, member), d, now))
+        if "greatest" in features and rng.random() < 0.3:
+            best, is_set = rng.randrange(60), rng.random() < 0.15
+            self.note(replica.name, "sets" if is_set else "raises", name, "m", best)
+            return replica.transact(lambda d, now: replica.raised(name, best, d, now, is_set))
         if "unique" in features and 0.25 <= more < 0.4:
             new = rng.choice(NAMES)
             self.note(replica.name, "names", name, new)
@@ -453,6 +529,18 @@ class World(worlds.World):
                         self.flag("interleaved", (members, places, places2))
             done.append((d, source, anchor, places, seen))
 
+    def check_greatest(self, replica):
+        """By today's rules the greatest shows of what began last; what the design shows beyond E1 other checks compare with that."""
+        due = {}
+        for name, d, begun, value in self.kept:
+            if covers(replica.vector, d):
+                due[name] = max(due.get(name, (0, -1)), (begun, value))
+        for name, (begun, value) in due.items():
+            self.greatest += 1
+            cell = replica.plain.records[name].own("m")
+            if cell is None or cell[1] != value:
+                self.flag("greatest", (name, cell, begun, value))
+
     def check_exceptions(self, replica):
         features = self.features
         self.features = features - {"counters"}
@@ -460,18 +548,22 @@ class World(worlds.World):
         self.features = features
         if "counters" in features:
             self.check_counters(replica, replica.state.look(), replica.plain.look())
+        if "greatest" in features and not self.is_copied:
+            self.check_greatest(replica)
         if replica.state.positions != replica.plain.positions:
             self.flag("positions", replica.name)
         if "order" in features:
             self.check_order(replica)
 
 
-TOTALS = ("deltas", "shredded", "lifted", "purged", "hollow", "adopted", "rebased", "counters", "orders", "restores", "stolen", "repaired")
+TOTALS = ("deltas", "shredded", "lifted", "purged", "hollow", "adopted", "rebased", "counters", "greatest", "orders", "restores", "stolen",
+          "repaired")
 
 # Rules left out: the features that show them, and of how many harsh histories some must notice.
 RULES = {
     "setIsRegister": (["counters"], 20), "totalsDropped": (["counters"], 20), "moveIsTouch": (["order", "deleteWins"], 20),
     "fraction": (["order"], 40), "lastHolds": (["unique"], 20), "suffixByPlace": (["unique"], 30),
+    "raiseIsRegister": (["greatest"], 20), "greatestByDot": (["greatest"], 20),
 }
 
 

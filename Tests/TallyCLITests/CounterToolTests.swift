@@ -1,13 +1,14 @@
 import Testing
 
-/// What the tool adds to counters, and sets.
+/// What the tool adds to counters, and sets; and what keeps the greatest.
 @Suite struct CounterToolTests {
   private static let score = "SBScore|~|first"
   let bench: Bench
 
   init() throws {
     bench = try Bench()
-    let schema = #"{"entities":[{"type":"SBScore","fields":{"points":"counter","round":"integer"}}]}"#
+    let best = #""best":{"kind":"integer","keep":"greatest"}"#
+    let schema = #"{"entities":[{"type":"SBScore","fields":{"points":"counter","round":"integer",\#(best)}}]}"#
     try bench.write(schema, to: "counting.json")
     for store in ["a", "b"] { try bench.done("new", store, "--schema", "counting.json") }
     try bench.done("put", "a", Self.score, "points=3")
@@ -31,12 +32,31 @@ import Testing
     #expect(why.contains("  points=-9\n") && why.contains("  added to points=7\n"), "\(why)")
   }
 
+  @Test func theGreatestStaysUntilItIsSet() throws {
+    try bench.done("put", "a", Self.score, "best=30")
+    try bench.done("put", "b", Self.score, "best=20")
+    try bench.done("sync", "a", "b")
+    for store in ["a", "b"] {
+      #expect(try bench.done("get", store, Self.score).contains("  best=30\n"), "\(store)")
+    }
+    #expect(try bench.done("put", "b", Self.score, "best=10").hasSuffix(" -\n"))
+    let why = try bench.done("why", "b", Self.score, "best")
+    #expect(why.contains("  best=30\n    written by "), "\(why)")
+    try bench.done("put", "b", Self.score, "--set", "best=5", "--add", "points=1")
+    try bench.done("sync", "a", "b")
+    #expect(try bench.done("get", "a", Self.score).contains("  best=5\n"))
+    try bench.done("put", "a", Self.score, "--set", "best=")
+    #expect(try !bench.done("get", "a", Self.score).contains("  best=5"))
+  }
+
   @Test func whatCannotBeAddedIsRefused() throws {
     try bench.unchanged("a") {
       for number in ["points", "points=", "points=x", "points=1.5", "points=9223372036854775807", "round=1", "none=1"] {
         try bench.refused(65, ["put", "a", Self.score, "--add", number])
       }
-      try bench.refused(65, ["put", "a", Self.score, "--set", "round=1"])
+      for number in ["round=1", "best", "best=x", "best=1.5"] {
+        try bench.refused(65, ["put", "a", Self.score, "--set", number])
+      }
       try bench.refused(66, ["put", "a", "SBScore|~|none", "--add", "points=1"])
       try bench.refused(64, ["put", "a", "-", "--add", "points=1"])
     }

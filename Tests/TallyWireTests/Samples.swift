@@ -61,9 +61,10 @@ struct Samples {
   }
 
   private mutating func records(_ type: String, _ count: Int) -> DeltaBlock.Records {
-    let counters =
-      header.version < 3 ? [] : ["n+", "title+"] + replicas.prefix(2).map { FieldKey.key(of: "n", .total($0)) }
-    let fields = (["title", "a", "zulu", "b2", "Upper", "under_score", "x7", "y", "y&", "k&"] + counters)
+    let numbers =
+      header.version < 3
+      ? [] : ["n+", "n<", "n>", "title+"] + replicas.prefix(2).map { FieldKey.key(of: "n", .total($0)) }
+    let fields = (["title", "a", "zulu", "b2", "Upper", "under_score", "x7", "y", "y&", "k&"] + numbers)
       .shuffled(using: &random)
     let names = Set((0..<count).compactMap { _ in name(type) })
     return DeltaBlock.Records(
@@ -118,6 +119,7 @@ struct Samples {
     switch kind {
     case .field, .reference: value()
     case .counter: random.chance(20) ? .null : .integer(Int64(bitPattern: random.next()))
+    case .extremum: random.pick([.null, .integer(Int64(random.below(1000)) - 500), .real(Double(random.below(9)) - 4)])
     case .total(let replica): stamp.dot.replica == replica ? .integer(Int64(random.below(1000)) - 500) : nil
     }
   }

@@ -77,11 +77,12 @@ struct ConflictOutput {
 
 /// A stamp, to be printed.
 enum StampOutput {
-  /// The time of a seed's stamp is the version of its set.
+  /// The time of a seed's stamp is the version of its set. What keeps the greatest or the least has no time until it is
+  /// set.
   static func json(_ stamp: Stamp) -> JSON {
     let isSeed = stamp.rank == .seed
     return .object([
-      "at": isSeed ? .null : .string(ISODate.iso(milliseconds: stamp.time.milliseconds)),
+      "at": isSeed || stamp.time == .earliest ? .null : .string(ISODate.iso(milliseconds: stamp.time.milliseconds)),
       "by": .string(stamp.dot.replica.description), "sequence": .integer(stamp.dot.sequence),
       "seedVersion": isSeed ? .integer(stamp.time.milliseconds) : .null,
     ])
@@ -90,6 +91,7 @@ enum StampOutput {
   static func text(_ stamp: Stamp) -> String {
     if stamp.rank == .seed { return "in version \(stamp.time.milliseconds) of the default data, by \(stamp.dot)" }
     let note = stamp.rank == .adopted ? ", adopting" : ""
+    guard stamp.time != .earliest else { return "by \(stamp.dot)\(note)" }
     return "\(ISODate.iso(milliseconds: stamp.time.milliseconds)) by \(stamp.dot)\(note)"
   }
 }

@@ -38,7 +38,8 @@ struct PutCommand: ParsableCommand {
     help: ArgumentHelp("Adds to a counter; less than 0 takes away.", valueName: "counter=number"))
   var additions: [String] = []
   @Option(
-    name: .customLong("set"), help: ArgumentHelp("Sets a counter to a number.", valueName: "counter=number"))
+    name: .customLong("set"),
+    help: ArgumentHelp("Sets a counter, or what keeps the greatest or the least.", valueName: "field=number"))
   var settings: [String] = []
   @Flag(help: "Do not wait for the disk before each ACK. A power failure may then lose the last ones.") var relaxed =
     false

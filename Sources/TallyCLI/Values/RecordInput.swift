@@ -8,9 +8,10 @@ struct RecordInput {
   var name: AnyRecordName
   var fields: [String: Value] = [:]
   var links: [(relationship: String, target: AnyRecordName)] = []
-  /// What is added to counters, and what they are set to.
+  /// What is added to counters.
   var additions: [(counter: String, number: Int64)] = []
-  var settings: [(counter: String, number: Int64)] = []
+  /// What counters, and fields that keep the greatest or the least, are set to.
+  var settings: [(field: String, value: Value)] = []
 
   /// A name and assignments: `field=text` or `field:=JSON`.
   init(words: [String], schema: Schema) throws {
@@ -64,7 +65,7 @@ struct RecordInput {
     }
   }
 
-  /// Adds to counters and sets them: `counter=number`.
+  /// Adds to counters and sets them, or what keeps the greatest or the least: `field=number`.
   mutating func count(_ additions: [String], _ settings: [String], _ schema: Schema) throws {
     let entity = try schema.entity(of: name)
     func read(_ word: String) throws -> (String, Int64) {
@@ -79,7 +80,18 @@ struct RecordInput {
       return (parts[0], number)
     }
     self.additions = try additions.map(read)
-    self.settings = try settings.map(read)
+    self.settings = try settings.map { word in
+      let field = String(word.prefix { $0 != "=" })
+      guard let kept = entity.fields.first(where: { $0.name == field && $0.keep != nil }) else {
+        let (counter, number) = try read(word)
+        return (counter, .integer(number))
+      }
+      guard word.count > field.count, fields[field] == nil else {
+        throw Failure(.badData, "\(shown(word)) is not a field and a value, or the field is given twice")
+      }
+      let text = String(word.dropFirst(field.count + 1))
+      return (field, try located(name, field) { try FieldType.field(kept.kind).value(text: text) })
+    }
   }
 
   private static func object(_ json: JSON?, _ key: String) throws -> [String: JSON] {
@@ -111,7 +123,7 @@ struct RecordInput {
     // Who only counts means a record that is there.
     if additions.isEmpty && settings.isEmpty || !fields.isEmpty { try schema.put(db, name, fields) }
     try putLinks(db, schema)
-    for (counter, number) in settings { try schema.set(db, name, counter, to: number) }
+    for (field, value) in settings { try schema.set(db, name, field, to: value) }
     for (counter, number) in additions { try schema.add(db, name, counter, number) }
   }
 

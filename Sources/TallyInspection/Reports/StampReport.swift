@@ -3,7 +3,8 @@ import TallyCRDT
 
 /// A stamp: who wrote something, in which transaction, and when by the writer's clock.
 package struct StampReport: Sendable, Hashable, Codable {
-  /// The time in ISO 8601; nil for default data, whose stamps have a version in its place.
+  /// The time in ISO 8601; nil for default data, whose stamps have a version in its place, and for what keeps the
+  /// greatest or the least and was never set.
   package var at: String?
   /// The replica's id.
   package var by: String
@@ -15,7 +16,7 @@ package struct StampReport: Sendable, Hashable, Codable {
   /// The report of a stamp.
   package init(_ stamp: Stamp) {
     let isSeed = stamp.rank == .seed
-    at = isSeed ? nil : Self.text(stamp.time)
+    at = isSeed || stamp.time == .earliest ? nil : Self.text(stamp.time)
     by = "\(stamp.dot.replica)"
     sequence = stamp.dot.sequence
     seedVersion = isSeed ? stamp.time.milliseconds : nil

@@ -17,6 +17,8 @@
       var isOptional: Bool
       var wireName: String?
       var isCounter: Bool
+      /// `.greatest` or `.least`, as it is written.
+      var extremum: String?
       /// `onDelete`, `isIndexed` and `within`, as they are written.
       var otherArguments: [String]
 
@@ -27,7 +29,8 @@
       var columnArguments: [String] {
         let values = defaultValue.map { ["default: \($0)", "isConstant: \(isConstant)"] } ?? []
         let names = wireName.map { ["wireName: \"\($0)\""] } ?? []
-        return values + names + (isCounter ? ["isCounter: true"] : []) + otherArguments
+        let merge = isCounter ? ["isCounter: true"] : extremum.map { ["keep: \($0)"] } ?? []
+        return values + names + merge + otherArguments
       }
     }
 

@@ -19,6 +19,11 @@
       arguments.contains { $0.label == nil && $0.expression.trimmedDescription.hasSuffix(".counter") }
     }
 
+    /// `.greatest` or `.least`, as it is written.
+    var extremum: String? {
+      arguments.first { $0.label == nil && !isCounter }?.expression.trimmedDescription
+    }
+
     var renamedFrom: String? { self["renamedFrom"]?.expression.plainString }
 
     /// `onDelete`, `isIndexed` and `within`, as they are written.
@@ -35,6 +40,15 @@
       return "'\(name)' cannot be a counter: the number that it begins with must be a literal, the same for all records"
     }
 
+    /// Why a property cannot keep the greatest or the least; nil if it can, as far as its text tells.
+    private static func refusal(extremum name: String, _ type: TypeSyntax, _ value: ExprSyntax?) -> String? {
+      if type.wrapped.isPlain && !type.wrapped.isInteger && type.wrapped.trimmedDescription != "Double" {
+        return "'\(name)' keeps no greatest or least: that is for an integer or a Double"
+      }
+      guard !type.isOptional, value?.isConstant == false else { return nil }
+      return "'\(name)' keeps no greatest or least: what it begins with must be a literal, the same for all records"
+    }
+
     /// Returns a diagnostic for each argument that does not fit a property of this type. A type whose name says
     /// nothing is left to the compiler.
     func check(
@@ -42,6 +56,10 @@
     ) -> [Diagnostic] {
       guard let attribute else { return [] }
       var diagnostics: [Diagnostic] = []
+      if extremum != nil, let reason = Self.refusal(extremum: name, type, value) {
+        let fix = attribute.removal(from: variable, "'@Field'")
+        diagnostics.append(Diagnostic(attribute, "extremum", reason, [fix]))
+      }
       if isCounter, let reason = Self.refusal(counter: name, type, value) {
         let fix = attribute.removal(from: variable, "'@Field'")
         diagnostics.append(Diagnostic(attribute, "counter", reason, [fix]))

@@ -110,7 +110,7 @@
       return EntityDeclaration.Property(
         name: name, column: column, type: type.naming(entity).trimmedDescription,
         defaultValue: value?.naming(entity).trimmedDescription, isConstant: value?.isConstant ?? false,
-        isOptional: type.isOptional, wireName: field.renamedFrom, isCounter: field.isCounter,
+        isOptional: type.isOptional, wireName: field.renamedFrom, isCounter: field.isCounter, extremum: field.extremum,
         otherArguments: field.otherArguments)
     }
 

@@ -25,13 +25,22 @@ extension EntitySchema.Property {
   ///
   /// It is a register: of two concurrent increments one is lost, and shows in the conflict journal. Declare what
   /// devices add to as a `counter`.
+  ///
+  /// With `keep: .greatest` the column keeps the greatest number that any device has written, such as a best score or a
+  /// read position; with `.least` the least, such as a best time. A lesser one that SQL writes, perhaps as part of a
+  /// struct that was read before a merge, is put back when the transaction ends. To begin again, use ``KeptField``.
   /// - Parameters:
   ///   - name: the column's name.
   ///   - value: the value of records that have none; nil for null. It is part of the schema and cannot change.
+  ///   - extremum: which of all values stays; nil for the one that was written last. It cannot change.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
   /// - Returns: the column, for a schema.
-  public static func integer(_ name: String, default value: Int64? = nil, renamedFrom oldName: String? = nil) -> Self {
-    .field(FieldSchema(name, .integer, default: value.map(Value.integer) ?? .null, wireName: oldName))
+  public static func integer(
+    _ name: String, default value: Int64? = nil, keep extremum: Extremum? = nil, renamedFrom oldName: String? = nil
+  ) -> Self {
+    .field(
+      FieldSchema(
+        name, .integer, default: value.map(Value.integer) ?? .null, wireName: oldName, keep: extremum))
   }
   /// A column of numbers to which devices add, NOT NULL: concurrent additions all count.
   ///
@@ -61,10 +70,14 @@ extension EntitySchema.Property {
   /// - Parameters:
   ///   - name: the column's name.
   ///   - value: the value of records that have none; nil for null.
+  ///   - extremum: which of all values stays, as of an `integer`; nil for the one that was written last.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
   /// - Returns: the column, for a schema.
-  public static func real(_ name: String, default value: Double? = nil, renamedFrom oldName: String? = nil) -> Self {
-    .field(FieldSchema(name, .real, default: value.map(Value.init(real:)) ?? .null, wireName: oldName))
+  public static func real(
+    _ name: String, default value: Double? = nil, keep extremum: Extremum? = nil, renamedFrom oldName: String? = nil
+  ) -> Self {
+    .field(
+      FieldSchema(name, .real, default: value.map(Value.init(real:)) ?? .null, wireName: oldName, keep: extremum))
   }
   /// A column of true and false, stored as 1 and 0; NOT NULL if it has a default.
   ///

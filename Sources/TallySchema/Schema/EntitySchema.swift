@@ -26,17 +26,20 @@ public struct FieldSchema: Sendable, Hashable {
   public var wireName: String
   /// Of a position, the reference to the record whose list it orders; nil for every other kind.
   public var within: String?
+  /// Of a number, which of concurrent values stays; nil for the later one, as in every other column.
+  public var keep: Extremum?
 
   /// Creates a column. Its wire name is its name unless it is given.
   public init(
     _ name: String, _ kind: FieldKind, default defaultValue: Value = .null, wireName: String? = nil,
-    within: String? = nil
+    within: String? = nil, keep: Extremum? = nil
   ) {
     self.name = name
     self.kind = kind
     self.defaultValue = defaultValue
     self.wireName = wireName ?? name
     self.within = within
+    self.keep = keep
   }
 }
 
@@ -61,8 +64,11 @@ public struct ReferenceSchema: Sendable, Hashable {
 }
 
 extension FieldSchema {
+  /// What the field's key says of it (`FieldKey`).
+  package var fieldKind: FieldKey.Kind { keep.map(FieldKey.Kind.extremum) ?? (kind == .counter ? .counter : .field) }
+
   /// The field's key on the wire (`FieldKey`).
-  package var key: String { FieldKey.key(of: wireName, kind.fieldKind) }
+  package var key: String { FieldKey.key(of: wireName, fieldKind) }
 }
 
 extension ReferenceSchema {
@@ -109,6 +115,7 @@ public enum SeedFollowing: String, Sendable, Codable {
 /// - A field (`text`, `integer`, `real`, `bool`, `date`, `uuid`, `blob`, `json`, `position`) is a column. Of concurrent
 ///   writes the later stays, as a whole; the other is in the conflict journal.
 /// - A `counter` is a column to which devices add: what each of them adds counts.
+/// - A number with `keep:` keeps the greatest or the least value of all.
 /// - A `reference` is a column with the name of one record, and merges in the same way.
 /// - A `toMany` is a join table. Of concurrent changes all adds stay that the remover had not seen.
 ///

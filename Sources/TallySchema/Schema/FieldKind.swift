@@ -1,7 +1,8 @@
 import TallyCRDT
 import TallyWire
 
-/// The type of a field's values: the column's type and how the value merges (last writer wins, but for counters).
+/// The type of a field's values: the column's type and how the value merges (last writer wins, but for counters, and
+/// for numbers that keep the greatest or the least).
 public enum FieldKind: String, Sendable, CaseIterable {
   /// Text in UTF-8. Column type TEXT.
   case text
@@ -50,9 +51,4 @@ public enum FieldKind: String, Sendable, CaseIterable {
     default: false
     }
   }
-}
-
-extension FieldKind {
-  /// What the key of a field of this kind says (`FieldKey`).
-  package var fieldKind: FieldKey.Kind { self == .counter ? .counter : .field }
 }

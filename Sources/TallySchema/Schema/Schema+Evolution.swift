@@ -29,10 +29,11 @@ extension EntitySchema {
         fields.append(field)
         continue
       }
-      guard fields[index].kind == field.kind, fields[index].defaultValue == field.defaultValue else {
+      let isSame = fields[index].kind == field.kind && fields[index].keep == field.keep
+      guard isSame, fields[index].defaultValue == field.defaultValue else {
         throw StoreError(
           .incompatibleSchema,
-          "\(type).\(field.name) changes its kind or default, which a field cannot: declare a new field under another name"
+          "\(type).\(field.name) changes its kind, default or what it keeps, which a field cannot: declare a new field under another name"
         )
       }
       fields[index] = field

@@ -8,8 +8,8 @@ import TallyCRDT
 ///   "relationships": {"players": {"to": "SBPerson"}}}]}
 /// ```
 /// A field can also be `{"kind":"text","default":"…","wireName":"…"}`, and a position is
-/// `{"kind":"position","within":"list"}`. Beside them may stand `"deleteWins": true`, `"follows": "perField"` and
-/// `"unique": [{"fields": ["name"], "policy": "rename"}]`.
+/// `{"kind":"position","within":"list"}`; a number may have `"keep":"greatest"`. Beside them may stand
+/// `"deleteWins": true`, `"follows": "perField"` and `"unique": [{"fields": ["name"], "policy": "rename"}]`.
 extension Schema {
   /// Reads a schema from JSON and checks its rules.
   ///
@@ -120,11 +120,12 @@ private struct FieldCoding: Codable {
   var defaultValue: ScalarCoding?
   var wireName: String?
   var within: String?
+  var keep: String?
 
   private enum Key: String, CodingKey {
     case kind
     case defaultValue = "default"
-    case wireName, within
+    case wireName, within, keep
   }
 
   init(_ field: FieldSchema) {
@@ -133,6 +134,7 @@ private struct FieldCoding: Codable {
     defaultValue = isUsual ? nil : ScalarCoding(value: field.defaultValue)
     wireName = field.wireName == field.name ? nil : field.wireName
     within = field.within
+    keep = field.keep?.rawValue
   }
 
   init(from decoder: any Decoder) throws {
@@ -145,10 +147,11 @@ private struct FieldCoding: Codable {
     defaultValue = try container.decodeIfPresent(ScalarCoding.self, forKey: .defaultValue)
     wireName = try container.decodeIfPresent(String.self, forKey: .wireName)
     within = try container.decodeIfPresent(String.self, forKey: .within)
+    keep = try container.decodeIfPresent(String.self, forKey: .keep)
   }
 
   func encode(to encoder: any Encoder) throws {
-    guard defaultValue != nil || wireName != nil || within != nil else {
+    guard defaultValue != nil || wireName != nil || within != nil || keep != nil else {
       var container = encoder.singleValueContainer()
       return try container.encode(kind)
     }
@@ -157,6 +160,7 @@ private struct FieldCoding: Codable {
     try container.encodeIfPresent(defaultValue, forKey: .defaultValue)
     try container.encodeIfPresent(wireName, forKey: .wireName)
     try container.encodeIfPresent(within, forKey: .within)
+    try container.encodeIfPresent(keep, forKey: .keep)
   }
 
   func field(named name: String) throws -> FieldSchema {
@@ -164,10 +168,15 @@ private struct FieldCoding: Codable {
       let known = FieldKind.allCases.map(\.rawValue).joined(separator: ", ")
       throw StoreError(.invalidSchema, "unknown field type \(printable(self.kind)); expected one of \(known)")
     }
+    let extremum = keep.flatMap(Extremum.init(rawValue:))
+    if let keep, extremum == nil {
+      throw StoreError(.invalidSchema, "a field keeps the greatest or the least, and not \(printable(keep))")
+    }
     // A counter begins somewhere.
     let start = kind == .counter ? Value.integer(0) : .null
     return FieldSchema(
-      name, kind, default: try defaultValue?.value(of: kind) ?? start, wireName: wireName, within: within)
+      name, kind, default: try defaultValue?.value(of: kind) ?? start, wireName: wireName, within: within,
+      keep: extremum)
   }
 }
 

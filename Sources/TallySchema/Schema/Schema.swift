@@ -148,8 +148,12 @@ public struct Schema: Sendable, Hashable, Codable {
     }
   }
 
-  /// Checks what only positions have.
+  /// Checks what only numbers and positions have.
   private static func check(_ field: FieldSchema, in entity: EntitySchema) throws(StoreError) {
+    guard field.keep == nil || field.kind == .integer || field.kind == .real else {
+      throw StoreError(
+        .invalidSchema, "\(entity.type).\(field.name) is no integer or real, so it keeps no greatest or least")
+    }
     guard field.kind == .position else {
       guard field.within == nil else {
         throw StoreError(.invalidSchema, "\(entity.type).\(field.name) is no position, so it is within no list")

@@ -44,9 +44,17 @@ extension Capture {
         continue
       }
       let old = edit.state.stamp(of: column.field, isDefault: column.isDefault(change.old))
-      let new = try transaction.stamp(over: old?.time)
-      // Over a time that nothing exceeds, the greater replica wins, and that may be the other one.
-      if let old, new <= old { return false }
+      if let extremum = column.field.extremum {
+        // One edit has one stamp here. A value that goes no further takes no dot, and is put back by the long way.
+        guard changes.count == 1, extremum.prefers(change.new, over: change.old) else { return false }
+      }
+      var new = try transaction.stamp(over: old?.time)
+      if column.field.extremum != nil {
+        new = ExtremumWrites.raise(over: old, new.dot)
+      } else if let old, new <= old {
+        // Over a time that nothing exceeds, the greater replica wins, and that may be the other one.
+        return false
+      }
       edit.write(column, over: old, change.old, new, change.new)
       if isBuffered { cells.append(FieldCell(field: column.field, stamp: new, value: change.new)) }
       stamp = new

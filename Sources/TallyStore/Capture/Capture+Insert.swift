@@ -64,7 +64,10 @@ extension RecordKind {
       let count = query.byteCount(position)
       guard count <= WireLimits.valueBytes else { return nil }
       byteCount += count
-      if column.defaultValue.isNull || query.value(position) != column.defaultValue { mask |= 1 << UInt64(place) }
+      guard column.defaultValue.isNull || query.value(position) != column.defaultValue else { continue }
+      // It has a stamp of its own.
+      if column.field.extremum != nil { return nil }
+      mask |= 1 << UInt64(place)
     }
     return byteCount <= WireLimits.recordBytes ? mask : nil
   }

@@ -19,7 +19,9 @@ extension Capture {
         if let cell = try CounterWrites(transaction).setting(number, column, old) { cells.append(cell) }
         continue
       }
-      let stamp = try transaction.stamp(over: old.overwrittenTime(column.field))
+      var stamp = try transaction.stamp(over: old.overwrittenTime(column.field))
+      // What was shown is said again, and nothing set.
+      if column.field.extremum != nil { stamp = Stamp(time: .earliest, dot: stamp.dot) }
       cells.append(FieldCell(field: column.field, stamp: stamp, value: values[index]))
     }
     return cells.sorted { $0.field < $1.field }

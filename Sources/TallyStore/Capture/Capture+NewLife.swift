@@ -13,6 +13,8 @@ extension Capture {
     #endif
     guard !earlier.isEmpty || areLost else {
       for (column, value) in zip(kind.columns, values) where value != column.defaultValue {
+        // Who inserts the same record elsewhere begins with the same.
+        let stamp = column.field.extremum == nil ? stamp : Stamp(time: .earliest, dot: stamp.dot)
         cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
       }
       return cells
@@ -40,7 +42,7 @@ extension Capture {
         value != column.defaultValue || isSeeded || areLost || isPurged || hasTotals
           || (old != nil && old?.value != value)
       else { continue }
-      let overwritten = earlier.overwrittenTime(column.field)
+      let overwritten = earlier.settingTime(column.field)
       let stamp = overwritten == nil ? stamp : try transaction.stamp(over: overwritten)
       cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
     }
@@ -54,5 +56,21 @@ extension Capture {
       cells.append(FieldCell(field: cell.field, stamp: stamp, value: .null))
     }
     return cells.sorted { $0.field < $1.field }
+  }
+
+  /// A record that begins a new life starts with empty relationships, on both sides.
+  func endMemberships(of name: AnyRecordName) throws {
+    #if PlantedFaults
+      if environment.planted.contains(.newLifeKeepsOld) { return }
+    #endif
+    // Rows of links may not be captured yet; those that are seen do not end.
+    for (kind, key, link) in try transaction.reader.hiddenLinks(of: name) where link.element.mayBeMember {
+      var element = link.element
+      let stamp = try transaction.stamp(over: element.latestTime)
+      element.remove(stamp)
+      try transaction.writer.put(key, kind, element, previous: link, isShown: false)
+      // The tag may have been all that kept its source.
+      try transaction.changed(key, kind, from: link.element, to: element, dots: CollectionOfOne(stamp.dot))
+    }
   }
 }

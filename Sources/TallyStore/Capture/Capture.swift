@@ -269,7 +269,7 @@ struct Capture {
         continue
       }
       guard value != column.defaultValue, old?.value != value else { continue }
-      let stamp = try transaction.stamp(over: hidden.state.overwrittenTime(column.field))
+      let stamp = try transaction.stamp(over: hidden.state.settingTime(column.field))
       cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
     }
     var written = hidden.state.written(cells)
@@ -296,7 +296,7 @@ struct Capture {
     if isUnnoted { sum = StateSum(catalog.fingerprint(name, kind, from: nil, to: old)) }
     var cells: [FieldCell] = []
     var edited: Set<Int> = []
-    var refused = refused
+    var (refused, goesBack) = (refused, false)
     for (index, column) in kind.columns.enumerated() where !refused.contains(index) {
       let (value, wasRefused) = (after.values[index], earlier.contains(column.field))
       let isNew = isUnnoted && !reader.aside.contested.shows(value, column, kind, after.key)
@@ -317,14 +317,20 @@ struct Capture {
         edited.insert(index)
         continue
       }
+      if column.field.extremum != nil, !isUnnoted {
+        let cell = try ExtremumWrites(transaction).raised(column, kind, to: value, old)
+        if let cell { cells.append(cell) } else { goesBack = true }
+        edited.insert(index)
+        continue
+      }
       // Putting a refused value back to what the register holds writes nothing.
       let register = wasRefused ? old.cell(column.field, followsNewest: kind.followsNewest) : nil
       if wasRefused, (register?.value ?? column.defaultValue) == value { continue }
-      let stamp = try transaction.stamp(over: old.overwrittenTime(column.field))
+      let stamp = try transaction.stamp(over: old.settingTime(column.field))
       cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
       edited.insert(index)
     }
-    guard !cells.isEmpty || after.clock != clock || !refused.isEmpty || !earlier.isEmpty else { return }
+    guard !cells.isEmpty || after.clock != clock || !refused.isEmpty || !earlier.isEmpty || goesBack else { return }
     cells = try sayingWhatShows(cells, name, kind, old, after.values, except: refused.union(edited))
     if !kind.counters.isEmpty { cells.sort { $0.field < $1.field } }
     var written = old.written(cells)
@@ -335,7 +341,9 @@ struct Capture {
     let state = old.merging(written)
     // Over a time that nothing exceeds, the greater replica wins, and that may be the other one.
     let isOther = cells.contains { state[$0.field] != $0 }
-    if isOther || kind.counters.differ(state, kind, from: after.values, edited) { transaction.view.mark(name) }
+    if isOther || goesBack || kind.counters.differ(state, kind, from: after.values, edited) {
+      transaction.view.mark(name)
+    }
     let difference = catalog.fingerprint(name, kind, from: old, to: state)
     let previous = StoredRecord(state: old, place: .row(id: after.id, clock: clock), values: before, sum: sum)
     try writer.put(
@@ -372,24 +380,6 @@ struct Capture {
     #if PlantedFaults
       if environment.planted.contains(.cascadeWritesDeletes) { try deleteWhatIsOwned(by: name, written) }
     #endif
-  }
-
-  // MARK: Links
-
-  /// A record that begins a new life starts with empty relationships, on both sides.
-  private func endMemberships(of name: AnyRecordName) throws {
-    #if PlantedFaults
-      if environment.planted.contains(.newLifeKeepsOld) { return }
-    #endif
-    // Rows of links may not be captured yet; those that are seen do not end.
-    for (kind, key, link) in try reader.hiddenLinks(of: name) where link.element.mayBeMember {
-      var element = link.element
-      let stamp = try transaction.stamp(over: element.latestTime)
-      element.remove(stamp)
-      try writer.put(key, kind, element, previous: link, isShown: false)
-      // The tag may have been all that kept its source.
-      try transaction.changed(key, kind, from: link.element, to: element, dots: CollectionOfOne(stamp.dot))
-    }
   }
 }
 

@@ -68,6 +68,25 @@ struct CounterWrites {
     return FieldCell(field: column.field, stamp: stamp, value: .integer(offset))
   }
 
+  /// The register with which a column of a record shows a value that is asked for.
+  private func setting(
+    _ value: Value, _ column: Column, of name: AnyRecordName, _ state: RecordState
+  ) throws -> FieldCell {
+    guard column.isCounter || column.field.extremum != nil else {
+      throw StoreError(
+        .typeMismatch, "\(name.type).\(column.name) is no counter and keeps no extremum: write its value")
+    }
+    guard column.accepts(value) else {
+      throw StoreError(.typeMismatch, "\(name.type).\(column.name) cannot be set to \(value)")
+    }
+    if column.isCounter, case .integer(let number) = value {
+      guard let cell = try setting(number, column, state) else { throw StoreError.overflow(name, column) }
+      return cell
+    }
+    let stamp = try transaction.stamp(over: state.settingTime(column.field))
+    return FieldCell(field: column.field, stamp: stamp, value: value)
+  }
+
   /// The offsets that an insert says of an earlier life's counters which this schema does not have: none of what was
   /// added shows in the new life. Their defaults are not known here, and count as 0.
   func newOffsets(of earlier: RecordState, besides kind: RecordKind) throws -> [FieldCell] {
@@ -84,29 +103,24 @@ struct CounterWrites {
     return cells
   }
 
-  /// Sets a counter of a record that is seen.
+  /// Sets a counter of a record that is seen, or a field that keeps the greatest or the least.
   /// - Throws: `StoreError.unknownType`, `.unknownField`, `.typeMismatch`, `.noSuchRecord`, `.valueTooLarge`.
-  func set(_ column: String, of name: AnyRecordName, to number: Int64) throws {
+  func set(_ column: String, of name: AnyRecordName, to value: Value) throws {
     guard let kind = catalog.kind(of: name.type), let entity = kind.entity else {
       throw StoreError(.unknownType, "the type \(printable(name.type)) is not in the schema")
     }
     guard let place = kind.columns.firstIndex(where: { $0.name == column }) else {
       throw StoreError(.unknownField, "\(name.type) has no field \(printable(column))\(entity.hint(forField: column))")
     }
-    guard kind.counters.places.contains(place) else {
-      throw StoreError(.typeMismatch, "\(name.type).\(column) is no counter, and is set as any field is")
-    }
     guard let stored = try transaction.reader.record(name, kind), stored.place.isVisible else {
       throw StoreError(.noSuchRecord, "no record named \(name)")
     }
-    guard let cell = try setting(number, kind.columns[place], stored.state) else {
-      throw StoreError.overflow(name, kind.columns[place])
-    }
+    let cell = try setting(value, kind.columns[place], of: name, stored.state)
     var written = stored.state.written([cell])
     written.seed = stored.state.basis(for: cell.stamp, kind)
     let state = stored.state.merging(written)
     var shown = stored.values
-    shown[place] = .integer(kind.columns[place].number(in: state, kind))
+    shown[place] = kind.plainValues(of: state)[place]
     transaction.view.appeared.isLocal = true
     transaction.markIfSetAside(name, kind)
     let difference = catalog.fingerprint(name, kind, from: stored.state, to: state)

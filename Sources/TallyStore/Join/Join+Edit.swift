@@ -53,10 +53,10 @@ extension Join {
       let old = state.stamp(of: cell.field, isDefault: column.isDefault(value))
       guard old != cell.stamp, isNew(cell.stamp.dot) else { return false }
       let mine = old.map { FieldCell(field: cell.field, stamp: $0, value: value) }
-      if let mine, cell.stamp < mine.stamp {
+      if let mine, !cell.wins(over: mine) {
         keepsOwn = true
         edit.keep(mine.stamp, over: cell.stamp)
-        if cell.value != value { lost.append(LostWrite(loser: cell, winner: mine, wasLocal: false)) }
+        if cell.isConflict(with: mine) { lost.append(LostWrite(loser: cell, winner: mine, wasLocal: false)) }
       } else {
         edit.write(column, over: old, value, cell.stamp, cell.value)
         if cell.value != value {
@@ -64,7 +64,9 @@ extension Join {
             try column.target(of: cell.value).map(reader.hasRow) ?? true
           else { return false }
           shown.append((places[index], cell.value))
-          if let mine { lost.append(LostWrite(loser: mine, winner: cell, wasLocal: true)) }
+          if let mine, mine.isConflict(with: cell) {
+            lost.append(LostWrite(loser: mine, winner: cell, wasLocal: true))
+          }
         }
       }
       if !dots.contains(cell.stamp.dot) { dots.append(cell.stamp.dot) }

@@ -116,7 +116,7 @@ extension Join {
 
   private func lift(_ content: SeenContent, into state: inout RecordState, _ kind: RecordKind) throws -> Bool {
     var isLifted = false
-    for cell in content.cells where state[cell.field].map({ $0.stamp < cell.stamp }) ?? true {
+    for cell in content.cells where state[cell.field].map({ $0.stamp != cell.stamp && cell.wins(over: $0) }) ?? true {
       var dot = try transaction.stamp().dot
       #if PlantedFaults
         if reader.planted.contains(.liftKeepsVia) { dot = cell.stamp.dot }
@@ -133,9 +133,9 @@ extension Join {
     _ cells: [FieldCell], to state: RecordState, _ name: AnyRecordName, wereLocal: Bool
   ) throws {
     for cell in cells {
-      guard let other = state[cell.field], other.value != cell.value, other.stamp != cell.stamp else { continue }
+      guard let other = state[cell.field], cell.isConflict(with: other), other.stamp != cell.stamp else { continue }
       let lost =
-        other.stamp < cell.stamp
+        cell.wins(over: other)
         ? LostWrite(loser: other, winner: cell, wasLocal: !wereLocal)
         : LostWrite(loser: cell, winner: other, wasLocal: wereLocal)
       try note(transaction.catalog.kind(of: name.type)?.counters.counted(lost, in: state) ?? lost, name)

@@ -148,7 +148,7 @@ package struct SchemaMigration {
       let gone = before.fields.filter { field in !entity.fields.contains { $0.wireName == field.wireName } }
       let come = entity.fields.filter { field in !before.fields.contains { $0.wireName == field.wireName } }
       for field in come {
-        guard let other = gone.first(where: { $0.kind == field.kind }) else { continue }
+        guard let other = gone.first(where: { $0.kind == field.kind && $0.keep == field.keep }) else { continue }
         transaction.environment.logger.warning(
           "a new field and a removed one have the same kind; if this is a rename, declare it with renamedFrom: and the old name",
           metadata: ["new": "\(entity.type).\(field.name)", "gone": "\(entity.type).\(other.name)"])

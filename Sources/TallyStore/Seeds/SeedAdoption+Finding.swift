@@ -34,7 +34,7 @@ extension StateReader {
     guard !seeds.isEmpty, places.count == rule.matching.count else { return [] }
     var found: [Duplicate] = []
     for name in try candidates(rule, kind, Set(seeds.keys.compactMap(\.first))) {
-      guard let stored = try record(name, kind), stored.state.uniformStamp != nil else { continue }
+      guard let stored = try record(name, kind), stored.state.isOneInsert else { continue }
       // Beside its seed it may not show what it has.
       let values = aside.contested.wanted(stored.values, RowAddress(kind: kind.number, key: name.text), kind)
       guard let seed = seeds[places.map { values[$0] }], try mayGiveWay(name, to: seed, kind) else { continue }

@@ -8,6 +8,8 @@ extension Catalog {
     guard state.fields.allSatisfy({ isNamed($0.field) }), layers.allSatisfy(isNamed) else {
       throw StoreError(.corrupt, "the names of its fields are lost")
     }
-    guard marks.accept(state, fields) else { throw StoreError(.corrupt, "a counter holds what no counter can hold") }
+    guard marks.accept(state, fields) else {
+      throw StoreError(.corrupt, "a field of numbers holds what no such field can hold")
+    }
   }
 }

@@ -188,7 +188,8 @@ extension Catalog {
     let fields = entity.fields.compactMap { field in
       ids[field.key].map {
         Column(
-          field: $0, name: field.name, wireName: field.wireName, defaultValue: field.defaultValue, kind: field.kind)
+          field: $0, name: field.name, wireName: field.wireName, defaultValue: field.defaultValue, kind: field.kind,
+          key: field.key)
       }
     }
     let references = entity.references.compactMap { reference in

@@ -8,12 +8,15 @@ package struct FieldMarks: Sendable {
   /// For each kind its counters, by wire name: the numbers of their offsets.
   private var counters: [KindNumber: [String: UInt32]] = [:]
 
+  /// Whether there are fields that keep the greatest or the least value.
+  private var hasExtrema = false
+
   /// Whether members of a relationship have, or have had, places in an order.
   var hasPlaces = false
 
-  /// The version of the wire format that a delta of the store is in: the third as soon as the store knows of a counter
-  /// or of an order, so that it is decided before anything is read.
-  package var wireVersion: UInt8 { counters.isEmpty && !hasPlaces ? 2 : 3 }
+  /// The version of the wire format that a delta of the store is in: the third as soon as the store knows of a counter,
+  /// of a greatest or least value or of an order, so that it is decided before anything is read.
+  package var wireVersion: UInt8 { counters.isEmpty && !hasExtrema && !hasPlaces ? 2 : 3 }
 
   /// The header of a delta of everything up to `target`.
   package func header(to target: StateVector) -> DeltaHeader {
@@ -25,13 +28,13 @@ package struct FieldMarks: Sendable {
     number < marked.count ? marked[Int(number)] ?? FieldID(rawValue: number) : FieldID(rawValue: number)
   }
 
-  /// Whether a state's counters hold what counters can: integers, and totals under stamps of their replicas.
+  /// Whether a state's counters hold what counters can, integers, and totals under stamps of their replicas; and what
+  /// keeps the greatest or the least, numbers.
   func accept(_ state: RecordState, _ fields: [FieldID: Catalog.Field]) -> Bool {
-    counters.isEmpty
+    counters.isEmpty && !hasExtrema
       || state.fields.allSatisfy { cell in
-        let isInteger = if case .integer = cell.value { true } else { false }
         let kind = fields[cell.field].map { FieldKey.kind(of: $0.key) } ?? .field
-        return kind.accepts(cell.stamp, isInteger: isInteger, isNull: cell.value.isNull)
+        return kind.accepts(cell.stamp, cell.value.tag)
       }
   }
 
@@ -43,7 +46,11 @@ package struct FieldMarks: Sendable {
     if case .total = kind, let counter = counters[field.kind]?[field.name] {
       id = FieldID(rawValue: number, totalOf: counter)
     }
-    guard id.isPresence else { return id }
+    if case .extremum(let extremum) = kind {
+      hasExtrema = true
+      id = FieldID(rawValue: number, keeping: extremum)
+    }
+    guard id.isPresence || id.extremum != nil else { return id }
     while marked.count <= number { marked.append(nil) }
     marked[Int(number)] = id
     return id

@@ -21,11 +21,11 @@ package final class Column: Sendable {
 
   init(
     field: FieldID, name: String, wireName: String, defaultValue: Value, kind: FieldKind? = nil,
-    reference: ReferenceSchema? = nil
+    reference: ReferenceSchema? = nil, key: String? = nil
   ) {
     (self.field, self.name, self.wireName) = (field, name, wireName)
-    key = FieldKey.key(of: wireName, reference == nil ? kind?.fieldKind ?? .field : .reference)
-    hash = SipHash13.hash(key)
+    self.key = key ?? FieldKey.key(of: wireName, reference == nil ? .field : .reference)
+    hash = SipHash13.hash(self.key)
     (self.defaultValue, self.kind, self.reference) = (defaultValue, kind, reference)
     isCounter = if case .counter = kind { true } else { false }
     targetPrefix = reference.map { Array("\($0.to)\(AnyRecordName.delimiter)".utf8) } ?? []

@@ -70,7 +70,7 @@ public struct Counter<Record: Entity>: Sendable {
   /// - Throws: `StoreError.noSuchRecord` if the record is not there; `.valueTooLarge` if the number and what was added
   ///   are too far apart for 64 bits; `.notInWrite` if `db` is not that of a store's write. The whole write fails.
   public func set(_ number: Int64, of id: RecordName<Record>, in db: Database) throws {
-    try WritingSessions.listening(db).interlude { try CounterWrites($0).set(name, of: id.name, to: number) }
+    try WritingSessions.listening(db).interlude { try CounterWrites($0).set(name, of: id.name, to: .integer(number)) }
   }
 }
 
@@ -83,34 +83,35 @@ extension Schema {
   /// - Throws: `StoreError.unknownType`, `.unknownField`, `.typeMismatch` for a field that is no counter,
   ///   `.noSuchRecord`, `.valueTooLarge`, `.writeIgnored`; GRDB's `DatabaseError`. Nothing has changed then.
   public func add(_ db: Database, _ name: AnyRecordName, _ counter: String, _ amount: Int64) throws {
-    try check(counter, of: name)
+    guard try field(counter, of: name).kind == .counter else {
+      throw StoreError(.typeMismatch, "\(name.type).\(counter) is no counter: write its value")
+    }
     try Self.add(db, name, name.type, counter, amount)
   }
 
-  /// Sets a counter of a record, without a Swift type; see ``Counter/set(_:of:in:)``.
+  /// Sets a counter of a record, or a field that keeps the greatest or the least value, without a Swift type; see
+  /// ``Counter/set(_:of:in:)`` and ``KeptField/set(_:of:in:)``.
   ///
   /// ```swift
   /// try schema.set(db, AnyRecordName("Game|~|chess"), "score", to: 0)
   /// ```
-  /// - Throws: `StoreError.unknownType`, `.unknownField`, `.typeMismatch` for a field that is no counter,
-  ///   `.noSuchRecord`, `.valueTooLarge`, `.notInWrite`. The whole write fails.
-  public func set(_ db: Database, _ name: AnyRecordName, _ counter: String, to number: Int64) throws {
-    try check(counter, of: name)
-    try WritingSessions.listening(db).interlude { try CounterWrites($0).set(counter, of: name, to: number) }
+  /// - Throws: `StoreError.unknownType`, `.unknownField`, `.typeMismatch` for any other field and for a value that does
+  ///   not fit, `.noSuchRecord`, `.valueTooLarge`, `.notInWrite`. The whole write fails.
+  public func set(_ db: Database, _ name: AnyRecordName, _ field: String, to value: Value) throws {
+    _ = try self.field(field, of: name)
+    try WritingSessions.listening(db).interlude { try CounterWrites($0).set(field, of: name, to: value) }
   }
 
-  private func check(_ counter: String, of name: AnyRecordName) throws(StoreError) {
+  private func field(_ column: String, of name: AnyRecordName) throws(StoreError) -> FieldSchema {
     guard let entity = self[name.type] else {
       throw StoreError(
         .unknownType, "the type \(printable(name.type)) is not in the schema\(hint(forType: name.type))")
     }
-    guard let field = entity.fields.first(where: { $0.name == counter }) else {
+    guard let field = entity.fields.first(where: { $0.name == column }) else {
       throw StoreError(
-        .unknownField, "\(name.type) has no field \(printable(counter))\(entity.hint(forField: counter))")
+        .unknownField, "\(name.type) has no field \(printable(column))\(entity.hint(forField: column))")
     }
-    guard field.kind == .counter else {
-      throw StoreError(.typeMismatch, "\(name.type).\(counter) is no counter: write its value")
-    }
+    return field
   }
 
   fileprivate static func add(

@@ -142,8 +142,8 @@ extension Store {
       }
       try restore(db, conflict.name)
     }
-    if case .integer(let number) = value, entity.fields.contains(where: { $0.name == column && $0.kind == .counter }) {
-      try schema.set(db, conflict.name, column, to: number)
+    if entity.fields.contains(where: { $0.name == column && ($0.kind == .counter || $0.keep != nil) }) {
+      try schema.set(db, conflict.name, column, to: value)
     } else {
       try schema.put(db, conflict.name, [column: value])
     }

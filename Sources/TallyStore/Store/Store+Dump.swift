@@ -82,7 +82,8 @@ extension StateReader {
     guard let field = catalog.fields[id] else { return "" }
     let kind = FieldKey.kind(of: field.key)
     guard kind == .field || kind == .reference else { return field.key }
-    let others = [FieldKey.Kind.field, .reference, .counter].filter { $0 != kind }
+    let kinds: [FieldKey.Kind] = [.field, .reference, .counter, .extremum(.greatest), .extremum(.least)]
+    let others = kinds.filter { $0 != kind }
     let isAlone = others.allSatisfy { catalog.fieldOfKey[field.kind]?[FieldKey.key(of: field.name, $0)] == nil }
     return isAlone ? field.name : field.key
   }

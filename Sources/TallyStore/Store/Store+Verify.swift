@@ -251,7 +251,7 @@ private final class Verifier {
     if StateSum(part) != stored.sum { problem("\(name): what is stored does not match its checksum") }
     try checkPlace(name, kind, stored)
     if !catalog.marks.accept(stored.state, catalog.fields) {
-      problem("\(name): a counter holds what no counter can hold")
+      problem("\(name): a field of numbers holds what no such field can hold")
     }
     guard kind.isKnown else { return }
     if !reader.aside.isEmpty, reader.aside[RowAddress(kind: kind.number, key: name.text)] != nil {

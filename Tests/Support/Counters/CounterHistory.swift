@@ -179,7 +179,7 @@ package final class CounterHistory {
         case 2: try db.execute(sql: "UPDATE Tile SET \(field) = ? WHERE id = ?", arguments: [number, id.text])
         case 3:
           try settle()
-          try schema.set(db, id, field, to: Int64(number))
+          try schema.set(db, id, field, to: .integer(Int64(number)))
           before[field] = Int64(number)
           notes.append((field, .set(Int64(number))))
         case 4:

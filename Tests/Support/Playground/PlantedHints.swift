@@ -99,6 +99,8 @@ package enum PlantedHints {
     "totalsDropped counters": 4,
     "totalsSummed counters": 1,
     "addIsNoTouch counters": 40,
+    "raiseIsRegister extrema": 8,
+    "laterBeatsGreater extrema": 1,
     "moveIsTouch order": 1,
     "moveIsRemoveAdd order": 1,
     "fraction order": 1,

@@ -31,6 +31,8 @@ package enum SimulationTier: String, CaseIterable, Sendable {
   case unique
   /// Counters on stores.
   case counters
+  /// Fields that keep the greatest or the least, on stores.
+  case extrema
   /// Stores with lists that people order.
   case order
 
@@ -43,7 +45,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .copies: smallest(.generate(seed: seed)) { CopySimulation.failure(of: $0) }
     case .seeds: SeedSimulation.report(.generate(seed: seed))
     case .rawsql: RawPlay.report(seed: seed)
-    case .world, .relay, .damage, .value, .shred, .unique, .counters, .order: failure(seed)
+    case .world, .relay, .damage, .value, .shred, .unique, .counters, .extrema, .order: failure(seed)
     }
   }
 
@@ -71,6 +73,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
       DamageStory.Route.allCases.lazy.compactMap {
         DamageStory.failure(seed: seed, $0, self == .value ? .value : nil, planted: planted)
       }.first
+    case .extrema: ExtremumHistory.failure(seed, planted: planted)
     case .order: OrderHistory.failure(seed, planted: planted)
     case .shred:
       [false, true].lazy.compactMap { ShredHistory.failure(seed, deleteWins: $0, planted: planted) }.first
@@ -176,6 +179,8 @@ package struct PlantedBug: Sendable {
     .init("totalsDropped", .totalsDropped, .counters),
     .init("totalsSummed", .totalsSummed, .counters),
     .init("addIsNoTouch", .addIsNoTouch, .counters),
+    .init("raiseIsRegister", .raiseIsRegister, .extrema),
+    .init("laterBeatsGreater", .laterBeatsGreater, .extrema),
     .init("moveIsTouch", .moveIsTouch, .order),
     .init("moveIsRemoveAdd", .moveIsRemoveAdd, .order),
     .init("fraction", .fraction, .order),

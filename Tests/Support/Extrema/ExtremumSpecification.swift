@@ -1,0 +1,112 @@
+/// What fields that keep the greatest or the least must show, by what every device has heard of: events with what their
+/// authors had seen. It knows no register, stamp or delta.
+///
+/// A value is the one that goes furthest of those that begin with the latest set which a device has heard of; a raise
+/// begins with the set that its author has seen, or with none. What somebody had seen who purged the record may be
+/// missing (E1 of Contract.md, section 11).
+struct ExtremumSpecification {
+  enum Act: Equatable {
+    /// A value that goes further than what showed.
+    case raise
+    /// A value that begins again.
+    case set
+    /// Of the field beside them.
+    case edit
+    /// An insert or a restore.
+    case exist
+    case delete
+    case purge
+  }
+
+  struct Event {
+    var record: String
+    /// The field; empty where the record as a whole is meant.
+    var field: String
+    var act: Act
+    var value: Int64?
+    /// When what it belongs to began; 0 for what began with no set.
+    var beginning: Int64
+    /// The events that the author had seen, its own among them.
+    var seen: Set<Int>
+  }
+
+  /// The fields: what they keep, and what they show if nothing was written.
+  static let fields: [String: (keepsGreatest: Bool, start: Int64?)] = ["best": (true, 0), "least": (false, nil)]
+
+  let deletesWin: Bool
+  private(set) var events: [Event] = []
+  /// For each device the events that it has heard of.
+  var known: [Set<Int>]
+
+  init(devices: Int, deletesWin: Bool) {
+    self.deletesWin = deletesWin
+    known = Array(repeating: [], count: devices)
+  }
+
+  /// `beginning` is given for a raise whose author may not show all that it has heard of.
+  mutating func note(
+    _ device: Int, _ record: String, _ field: String, _ act: Act, _ value: Int64? = nil, clock: Int64,
+    beginning: Int64? = nil
+  ) {
+    let latest = heard(device, record).filter { $0.field == field }.map(\.beginning).max()
+    let time =
+      switch act {
+      case .raise: beginning ?? latest ?? 0
+      case .set, .exist: max(clock, (latest ?? 0) + 1)
+      case .edit, .delete, .purge: clock
+      }
+    let number = events.count
+    known[device].insert(number)
+    events.append(
+      Event(record: record, field: field, act: act, value: value, beginning: time, seen: known[device]))
+  }
+
+  func heard(_ device: Int, _ record: String) -> [Event] {
+    known[device].sorted().map { events[$0] }.filter { $0.record == record }
+  }
+
+  /// Whether a device has heard that a record was purged.
+  func hasPurges(_ device: Int, _ record: String) -> Bool { heard(device, record).contains { $0.act == .purge } }
+
+  /// Whether a device shows a record.
+  func isVisible(_ device: Int, _ record: String) -> Bool {
+    let here = known[device].sorted().filter { events[$0].record == record }
+    let deletes = here.filter { events[$0].act == .delete }
+    let deleted = deletes.reduce(into: Set<Int>()) { $0.formUnion(events[$1].seen) }
+    guard !deletes.isEmpty else { return here.contains { events[$0].act != .purge } }
+    if deletesWin {
+      let latest = here.filter { events[$0].act == .exist }.max { events[$0].beginning < events[$1].beginning }
+      return latest.map { !deleted.contains($0) } ?? false
+    }
+    return here.contains { ![.delete, .purge].contains(events[$0].act) && !deleted.contains($0) }
+  }
+
+  /// Whether a record is hidden on a device by a delete.
+  func isDeleted(_ device: Int, _ record: String) -> Bool {
+    !isVisible(device, record) && heard(device, record).contains { $0.act == .delete }
+  }
+
+  /// Whether a value goes further than another one.
+  static func goesFurther(_ value: Int64?, than other: Int64?, _ field: String) -> Bool {
+    guard let other else { return value != nil }
+    guard let value else { return false }
+    return fields[field]?.keepsGreatest == true ? other < value : value < other
+  }
+
+  /// The values that a device may show, nil for null; more than one only after a purge.
+  func values(_ device: Int, _ record: String, _ field: String) -> [Int64?] {
+    let here = known[device].sorted().filter { events[$0].record == record }
+    let purges = here.filter { events[$0].act == .purge }
+    let writes = here.filter { events[$0].field == field }.sorted { one, other in
+      let (one, other) = (events[one], events[other])
+      guard one.beginning == other.beginning else { return other.beginning < one.beginning }
+      return Self.goesFurther(one.value, than: other.value, field)
+    }
+    var allowed: [Int64?] = []
+    for number in writes {
+      allowed.append(events[number].value)
+      guard purges.contains(where: { events[$0].seen.contains(number) }) else { return allowed }
+    }
+    return allowed + [Self.fields[field]?.start]
+  }
+}
