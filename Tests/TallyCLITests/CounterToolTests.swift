@@ -49,6 +49,16 @@ import Testing
     #expect(try !bench.done("get", "a", Self.score).contains("  best=5"))
   }
 
+  /// Not the number that was set, nor what one device has added.
+  @Test func aDifferenceIsOneOfWhatIsShown() throws {
+    try bench.done("put", "a", Self.score, "--add", "points=10")
+    let added = try bench.tally("diff", "a", "b")
+    #expect(added.status == 65 && added.output.contains("points: a 13, b 3"), "\(added.output)")
+    try bench.done("put", "a", Self.score, "--set", "points=1")
+    let set = try bench.tally("diff", "a", "b")
+    #expect(set.status == 65 && set.output.contains("points: a 1, b 3"), "\(set.output)")
+  }
+
   @Test func whatCannotBeAddedIsRefused() throws {
     try bench.unchanged("a") {
       for number in ["points", "points=", "points=x", "points=1.5", "points=9223372036854775807", "round=1", "none=1"] {

@@ -85,7 +85,7 @@ package struct RecordReport: Sendable, Codable {
     guard let history = try store.history(of: name) else { return }
     let entity = try store.schema[name.type]
     existence = history.existence.map { StampReport($0) }
-    fields = history.fields.map { field in
+    fields = Self.counted(history.fields).map { field in
       Field(
         field: entity?.columnName(field.field) ?? field.field, value: ValuePreview(field.value),
         written: StampReport(field.stamp), hiddenBecause: field.hiddenReason)
@@ -106,6 +106,26 @@ package struct RecordReport: Sendable, Codable {
     seedVersions = history.seed?.versions ?? []
     let dots = try store.dots(of: name)
     for device in try store.devices() { seenBy["\(device.id)"] = dots.allSatisfy(device.acknowledged.covers) }
+  }
+}
+
+extension RecordReport {
+  /// One entry for each field: of a counter its number with all that devices have added, under the newest of the stamps.
+  /// Its own entry comes before those of devices.
+  private static func counted(_ fields: [FieldHistory]) -> [FieldHistory] {
+    var counted: [FieldHistory] = []
+    for field in fields {
+      guard field.isAddition, case .integer(let number) = field.value, let last = counted.indices.last,
+        counted[last].field == field.field, case .integer(let sum) = counted[last].value
+      else {
+        counted.append(field)
+        continue
+      }
+      let (total, overflows) = sum.addingReportingOverflow(number)
+      counted[last].value = .integer(overflows ? (number > 0 ? .max : .min) : total)
+      counted[last].stamp = max(counted[last].stamp, field.stamp)
+    }
+    return counted
   }
 }
 

@@ -65,7 +65,7 @@ import Testing
   ]
 
   /// Writes that go through the library, by what the story calls them.
-  private static let calls: [(story: String, call: (Store) throws -> Void)] = [
+  private static let calls: [(story: String, call: @Sendable (Store) throws -> Void)] = [
     ("restore P 3", { try $0.restore(AnyRecordName("P|~|3")) }),
     ("restore G 1", { try $0.restore(AnyRecordName("G|~|1")) }),
     ("link G 2 to P 3", { try link($0, "G|~|2", "P|~|3") }), ("link G 1 to P 2", { try link($0, "G|~|1", "P|~|2") }),
