@@ -133,14 +133,14 @@
       var taken = 0
       while taken < 1_000, isTaken(1) { taken += 1 }
       // The one that is being committed waits no more.
-      #expect(taken == 1 + GroupLimits.waitingBytes / 2 >> 20)
+      #expect(taken == 1 + (GroupLimits.waitingBytes / 2) >> 20)
       #expect((groups.failed.last as? RelayProblem)?.code == .busy)
       #expect(isTaken(2) && isTaken(3))
       // When all is committed, there is as much room as before.
       for _ in 0..<1_000 { groups.endCommit() }
       taken = 0
       while taken < 1_000, isTaken(1) { taken += 1 }
-      #expect(taken == 1 + GroupLimits.waitingBytes / 2 >> 20)
+      #expect(taken == 1 + (GroupLimits.waitingBytes / 2) >> 20)
     }
   }
 #endif
