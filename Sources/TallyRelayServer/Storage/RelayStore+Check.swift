@@ -269,8 +269,10 @@
     /// Removes an entry as a request would: its place stays, and the log says that it has gone.
     private func remove(_ db: Database, _ name: String, at position: Int64, _ chain: [UInt8], _ time: Int64) throws {
       try db.execute(
-        sql: "UPDATE entry SET kind = ?, body = NULL WHERE space = ? AND name = ? AND kind = ?",
-        arguments: [EntryKind.stub, space.number, name, EntryKind.entry])
+        sql: """
+          UPDATE entry SET kind = ?, body = NULL, size = MIN(MAX(size, 0), \(RelayLimits.entryBytes))
+          WHERE space = ? AND name = ? AND kind = ?
+          """, arguments: [EntryKind.stub, space.number, name, EntryKind.entry])
       try db.execute(sql: "DELETE FROM chunk WHERE space = ? AND name = ?", arguments: [space.number, name])
       try db.execute(
         sql: "INSERT INTO entry(space, position, kind, name, chain, size, at) VALUES(?, ?, ?, ?, ?, 0, ?)",
