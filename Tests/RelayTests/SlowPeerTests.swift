@@ -78,7 +78,7 @@
           ended.wait()
         }
         return try Self.measure(
-          (try GoodClient(port), slow), (try GoodClient(besidePort), alone), rounds: Self.rounds
+          (try GoodClient(port), slow), (try GoodClient(besidePort), alone), rounds: 5
         ) {}
       }
       #expect(Self.isSlow(loaded, beside: idle), "p99 of \(idle) ms alone, \(loaded) ms where it stands still")
