@@ -110,8 +110,8 @@ package struct RecordReport: Sendable, Codable {
 }
 
 extension RecordReport {
-  /// One entry for each field: of a counter its number with all that devices have added, under the newest of the stamps.
-  /// Its own entry comes before those of devices.
+  /// One entry for each field: of a counter its number with all that devices have added, under the newest of the
+  /// stamps. Its own entry comes before those of devices.
   private static func counted(_ fields: [FieldHistory]) -> [FieldHistory] {
     var counted: [FieldHistory] = []
     for field in fields {
