@@ -10,6 +10,8 @@ package enum UnseenTables {
       guard try KnownShape.load(connection) == nil else { return false }
       let catalog = try Catalog.load(connection, cached: nil)
       let order = try TableOrder(connection)
+      // Of a table that is gone who reads says so.
+      guard Set(order.names).isSuperset(of: catalog.ownTables) else { return false }
       if let before = try TableOrder.kept(connection),
         catalog.ownTables.contains(where: { order.hasMadeAnew($0, since: before) })
       {
