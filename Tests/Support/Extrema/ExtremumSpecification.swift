@@ -105,7 +105,9 @@ struct ExtremumSpecification {
     var allowed: [Int64?] = []
     for number in writes {
       allowed.append(events[number].value)
-      guard purges.contains(where: { events[$0].seen.contains(number) }) else { return allowed }
+      guard !purges.contains(where: { events[$0].seen.contains(number) }) else { continue }
+      // Who had heard of one that goes further, and not of its purge, has kept that one alone.
+      return number == writes.first ? allowed : allowed + [Self.fields[field]?.start]
     }
     return allowed + [Self.fields[field]?.start]
   }
