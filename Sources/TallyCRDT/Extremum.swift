@@ -7,7 +7,7 @@
 /// than what it has seen, as any write, and all raises since have its time. Rank, time, value and dot are a
 /// lexicographic product of chains, so the join is commutative, associative and idempotent (Almeida, Shoker and
 /// Baquero, "Delta State Replicated Data Types", 2018), and no list of what a set had seen is needed.
-public enum Extremum: String, Sendable, Hashable, CaseIterable, Codable {
+public enum Extremum: String, Sendable, Hashable, CaseIterable {
   /// The register keeps the greatest value.
   case greatest
   /// The register keeps the least value.
@@ -29,6 +29,10 @@ public enum Extremum: String, Sendable, Hashable, CaseIterable, Codable {
     return one < other
   }
 }
+
+#if !hasFeature(Embedded)
+  extension Extremum: Codable {}
+#endif
 
 extension HybridTime {
   /// The time of what raises a register that nothing was set to.

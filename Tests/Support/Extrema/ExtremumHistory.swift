@@ -124,13 +124,14 @@ package final class ExtremumHistory {
     }
     let said = values.mapValues { $0.map(Value.integer) ?? .null }
     try stores[device].write { [schema] in try schema.put($0, id, said) }
-    note(device, key, "", .exist)
+    let setsAll = specification.hasLostFields(device, key)
+    note(device, key, "", isNew ? .exist : .again)
     for field in Self.fields {
       let (value, start) = (values[field] ?? nil, ExtremumSpecification.fields[field]?.start)
       if isNew {
         // Who inserts the same record elsewhere begins with the same.
         if value != start { note(device, key, field, .raise, value, beginning: 0) }
-      } else if value != start || specification.hasPurges(device, key)
+      } else if value != start || setsAll
         || specification.values(device, key, field).first != .some(value)
       {
         note(device, key, field, .set, value)

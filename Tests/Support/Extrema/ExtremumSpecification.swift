@@ -12,8 +12,10 @@ struct ExtremumSpecification {
     case set
     /// Of the field beside them.
     case edit
-    /// An insert or a restore.
+    /// The first insert that its author has heard of, or a restore.
     case exist
+    /// An insert of a record that its author has heard of: a life that begins with nothing of the one before.
+    case again
     case delete
     case purge
   }
@@ -52,7 +54,7 @@ struct ExtremumSpecification {
     let time =
       switch act {
       case .raise: beginning ?? latest ?? 0
-      case .set, .exist: max(clock, (latest ?? 0) + 1)
+      case .set, .exist, .again: max(clock, (latest ?? 0) + 1)
       case .edit, .delete, .purge: clock
       }
     let number = events.count
@@ -68,6 +70,12 @@ struct ExtremumSpecification {
   /// Whether a device has heard that a record was purged.
   func hasPurges(_ device: Int, _ record: String) -> Bool { heard(device, record).contains { $0.act == .purge } }
 
+  /// Whether there is an earlier life of the record of which the device does not know what fields it had: an insert then
+  /// sets all of them.
+  func hasLostFields(_ device: Int, _ record: String) -> Bool {
+    heard(device, record).contains { [.purge, .again].contains($0.act) }
+  }
+
   /// Whether a device shows a record.
   func isVisible(_ device: Int, _ record: String) -> Bool {
     let here = known[device].sorted().filter { events[$0].record == record }
@@ -75,7 +83,9 @@ struct ExtremumSpecification {
     let deleted = deletes.reduce(into: Set<Int>()) { $0.formUnion(events[$1].seen) }
     guard !deletes.isEmpty else { return here.contains { events[$0].act != .purge } }
     if deletesWin {
-      let latest = here.filter { events[$0].act == .exist }.max { events[$0].beginning < events[$1].beginning }
+      let latest = here.filter { [.exist, .again].contains(events[$0].act) }.max {
+        events[$0].beginning < events[$1].beginning
+      }
       return latest.map { !deleted.contains($0) } ?? false
     }
     return here.contains { ![.delete, .purge].contains(events[$0].act) && !deleted.contains($0) }
