@@ -70,8 +70,8 @@ struct ExtremumSpecification {
   /// Whether a device has heard that a record was purged.
   func hasPurges(_ device: Int, _ record: String) -> Bool { heard(device, record).contains { $0.act == .purge } }
 
-  /// Whether there is an earlier life of the record of which the device does not know what fields it had: an insert then
-  /// sets all of them.
+  /// Whether there is an earlier life of the record of which the device does not know what fields it had: an insert
+  /// then sets all of them.
   func hasLostFields(_ device: Int, _ record: String) -> Bool {
     heard(device, record).contains { [.purge, .again].contains($0.act) }
   }
