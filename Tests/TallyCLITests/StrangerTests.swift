@@ -60,9 +60,12 @@ import Testing
     let bench = try Bench("a")
     try bench.done("put", "a", "SBPerson|~|ann", "name=Ann")
     try FileManager.default.createSymbolicLink(atPath: bench.path("soft"), withDestinationPath: "a")
-    let status = try bench.done("status", "a", "--json")
+    // Opened through a link the file has a free page more: GRDB looks for the log beside the link, finds none, and
+    // makes a table and drops it again.
+    func status() throws -> String { try bench.done("status", "a", "--json").replacing(/"bytes":\d+,/, with: "") }
+    let before = try status()
     for other in ["a", "./a", "soft"] { try bench.refused(65, ["sync", "a", other], saying: "one store") }
-    #expect(try bench.done("status", "a", "--json") == status)
+    #expect(try status() == before)
   }
 
   @Test func aStoreUnderTwoNamesKeepsItsID() throws {
