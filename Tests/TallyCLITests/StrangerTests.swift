@@ -60,12 +60,9 @@ import Testing
     let bench = try Bench("a")
     try bench.done("put", "a", "SBPerson|~|ann", "name=Ann")
     try FileManager.default.createSymbolicLink(atPath: bench.path("soft"), withDestinationPath: "a")
-    // Opened through a link the file has a free page more: GRDB looks for the log beside the link, finds none, and
-    // makes a table and drops it again.
-    func status() throws -> String { try bench.done("status", "a", "--json").replacing(/"bytes":\d+,/, with: "") }
-    let before = try status()
+    let status = try bench.done("status", "a", "--json")
     for other in ["a", "./a", "soft"] { try bench.refused(65, ["sync", "a", other], saying: "one store") }
-    #expect(try status() == before)
+    #expect(try bench.done("status", "a", "--json") == status)
   }
 
   @Test func aStoreUnderTwoNamesKeepsItsID() throws {

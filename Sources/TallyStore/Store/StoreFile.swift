@@ -124,17 +124,25 @@ package enum StoreFile {
     _ path: String, isNew: Bool, _ options: StoreOptions, _ applying: Applying, _ turns: Turns
   ) throws -> any DatabaseWriter {
     var configuration = configuration(options, applying, turns)
-    if isNew { FilePages.prepareNewFile(&configuration) } else { fillLog(of: path, &configuration, options.files) }
+    let file = target(of: path)
+    if isNew { FilePages.prepareNewFile(&configuration) } else { fillLog(of: file, &configuration, options.files) }
     do {
       return options.isReadOnly
-        ? try DatabaseQueue(path: path, configuration: configuration)
-        : try DatabasePool(path: path, configuration: configuration)
+        ? try DatabaseQueue(path: file, configuration: configuration)
+        : try DatabasePool(path: file, configuration: configuration)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
       // SQLite does not say which file.
       let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
       let reason = options.files.kind(of: folder) == .folder ? "" : ": there is no folder \(folder)"
       throw DatabaseError(resultCode: error.extendedResultCode, message: "\(path) cannot be opened\(reason)")
     }
+  }
+
+  /// Where a symbolic link leads: SQLite has the log beside that, and GRDB looks for it beside the name that it is given.
+  private static func target(of path: String) -> String {
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return path }
+    return URL(fileURLWithPath: path).resolvingSymlinksInPath().path
   }
 
   /// Sees to it that the first connection to a file puts something into its write-ahead log. GRDB's pool needs that,
