@@ -138,7 +138,7 @@ package enum StoreFile {
     }
   }
 
-  /// Where a symbolic link leads: SQLite has the log beside that, and GRDB looks for it beside the name that it is given.
+  /// Where a symbolic link leads: SQLite has the log there, and GRDB looks for it beside the name that it is given.
   private static func target(of path: String) -> String {
     var status = stat()
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return path }
