@@ -64,25 +64,37 @@ import Testing
     #expect(try bench.bytes("a") == before)
   }
 
-  /// A trigger in words that this SQLite does not know: the message names it and the remedy.
-  @Test func aTriggerOfANewerSQLiteIsNamed() throws {
+  /// A trigger or a check in words that this SQLite does not know: the message names it and the remedy.
+  @Test(arguments: [
+    (
+      "later",
+      """
+      INSERT INTO sqlite_master(type, name, tbl_name, rootpage, sql) VALUES('trigger', 'later', 'SBPerson', 0,
+        'CREATE TRIGGER later AFTER UPDATE ON SBPerson BEGIN SELECT 1 WORDS OF TOMORROW; END')
+      """
+    ),
+    (
+      "SBPerson",
+      """
+      UPDATE sqlite_master SET sql = replace(sql, '"name" TEXT', '"name" TEXT CHECK(name WORDS OF TOMORROW)')
+        WHERE name = 'SBPerson'
+      """
+    ),
+  ])
+  func whatANewerSQLiteMadeIsNamed(_ name: String, _ sql: String) throws {
     var configuration = Configuration()
     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA writable_schema = ON") }
     let queue = try DatabaseQueue(path: bench.path("a"), configuration: configuration)
-    try queue.write { db in
-      try db.execute(
-        sql: """
-          INSERT INTO sqlite_master(type, name, tbl_name, rootpage, sql) VALUES('trigger', 'later', 'SBPerson', 0,
-            'CREATE TRIGGER later AFTER UPDATE ON SBPerson BEGIN SELECT 1 WORDS OF TOMORROW; END')
-          """)
-    }
+    try queue.write { try $0.execute(sql: sql) }
     try queue.close()
     for arguments in [
       ["get", "a", Self.person], ["put", "a", Self.person, "name=x"], ["verify", "a"], ["status", "a"],
+      ["recover", "a", "-o", "rescued"],
     ] {
-      try bench.refused(65, arguments, saying: "(later)")
+      try bench.refused(65, arguments, saying: "(\(name))")
       try bench.refused(65, arguments, saying: "If a newer SQLite made it, drop it there")
     }
+    #expect(!FileManager.default.fileExists(atPath: bench.path("rescued")))
   }
 
   @Test(.timeLimit(.minutes(30))) func aNamedPipeIsNotWaitedFor() throws {

@@ -68,6 +68,19 @@ import Testing
     #expect(try bench.done("vector", "a") == vector)
   }
 
+  /// What a person types is looked at as a calendar would; as the text that it is, it is taken.
+  @Test func aDayThatNoCalendarHasIsTakenOnlyAsAText() throws {
+    let bench = try Bench("a")
+    let name = "SBGame|~|1"
+    try bench.refused(65, ["put", "a", name, "since=2020-02-30"], saying: "'2020-02-30' is not a date")
+    try bench.done("put", "a", name, #"since:={"text":"2020-02-30"}"#)
+    #expect(try bench.done("get", "a", name).contains("2020-02-30"))
+    // JSON with a key twice is what SQLite takes for JSON.
+    try bench.done("put", "a", name, #"rules={"a":1,"a":2}"#)
+    #expect(try rows(bench, "a").first?.contains("7B2261223A312C2261223A327D") == true)
+    #expect(try bench.done("verify", "a") == "ok 1 checked\n")
+  }
+
   private func rows(_ bench: Bench, _ store: String) throws -> [String] {
     let queue = try DatabaseQueue(path: bench.path(store))
     defer { try? queue.close() }

@@ -388,6 +388,7 @@ import Testing
     await engine.add(mailbox, named: "drive")
     await engine.resume()
     try await until(engine) { $0.peers[0].phase == .idle }
+    let texts = phone.values { db in try String.fetchAll(db, sql: "SELECT text FROM Note") }
     // The engine looks every ten milliseconds, and may have the file just then.
     var configuration = Configuration()
     configuration.busyMode = .timeout(60)
@@ -396,6 +397,8 @@ import Testing
       try db.execute(sql: "INSERT INTO Note(id, text, stars) VALUES('Note|~|outside', 'outside', 3)")
     }
     try other.close()
+    // Who observes the table is told, though only the engine looks.
+    for try await seen in texts where seen == ["outside"] { break }
     try await until(engine) { _ in !mailbox.files.isEmpty }
     await engine.pause()
     try await mac.sync(through: mailbox)

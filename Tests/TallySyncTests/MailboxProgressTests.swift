@@ -67,6 +67,36 @@ import Testing
     #expect(fractions.first == 0 && fractions.last == 1)
   }
 
+  /// Over a connection as well.
+  @Test func aFirstSyncOverAConnectionGoesOnWithinItsOnlyDelta() async throws {
+    let (a, b) = (try World.store(), try World.store())
+    let count = 20_000
+    try await a.write { db in
+      for _ in 0..<count { try Note(text: "\(UUID())", stars: 1).insert(db) }
+    }
+    let seen = Mutex<[SyncSession.Progress]>([])
+    var settings = SyncSettings()
+    settings.onProgress = { step in seen.withLock { $0.append(step) } }
+    let (left, right) = MemoryConnection.pair()
+    async let first = a.sync(over: left)
+    async let second = b.sync(over: right, settings)
+    _ = (try await first, try await second)
+    let steps = seen.withLock { $0 }
+    let fractions = steps.compactMap(\.fraction)
+    #expect(fractions == fractions.sorted() && Set(fractions).count > 8)
+    let transfers = steps.compactMap(\.transfer)
+    let stages = transfers.map(\.stage)
+    #expect(
+      stages == stages.filter { $0 == .waiting } + stages.filter { $0 == .receiving } + stages.filter { $0 == .applying })
+    let size = steps.map(\.receiveTotal).max() ?? 0
+    for stage in [TransferProgress.Stage.receiving, .applying] {
+      let bytes = transfers.filter { $0.stage == stage }.map(\.bytes)
+      #expect(bytes == bytes.sorted() && bytes.last == size && Set(bytes).count > 2, "\(stage)")
+    }
+    let records = transfers.map(\.records)
+    #expect(records == records.sorted() && records.last == count && Set(records).count > 2)
+  }
+
   @Test func theTimeLeftFollowsThePaceOfTheLastSeconds() {
     var rate = TransferRate()
     func left(_ stage: TransferProgress.Stage, _ bytes: UInt64, at seconds: Double) -> Double? {

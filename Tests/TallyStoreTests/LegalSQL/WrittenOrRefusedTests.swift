@@ -6,7 +6,7 @@ import Testing
 
 /// A local write goes through or fails as a whole, whatever constraints and triggers the app has put on its tables:
 /// nothing is acknowledged that was not written, and nothing is written that others get and this device does not show.
-@Suite struct WrittenOrRefusedTests {
+@Suite(.timeLimit(.minutes(5))) struct WrittenOrRefusedTests {
   private static func lab(_ path: CapturePath) throws -> Lab {
     let lab = try Lab(path)
     try lab.a.run(
@@ -55,6 +55,38 @@ import Testing
     #expect(try lab.a.vector == vector)
     try lab.sync()
     try lab.expectEqual()
+  }
+
+  @Test(arguments: CapturePath.allCases, obstacles, [false, true])
+  func aTypedMemberThatTheDatabaseRefusesIsNoMember(
+    _ path: CapturePath, _ obstacle: Obstacle, isSet: Bool
+  ) throws {
+    let lab = try Lab(path, scorebook)
+    let (ann, go, chess) = (Person(), Game(), Game())
+    try lab.a.write { db in
+      try ann.insert(db)
+      for game in [go, chess] { try game.insert(db) }
+      if !obstacle.testDescription.hasPrefix("a column") { try Game.players.insert(db, ann.id, to: go.id) }
+    }
+    try lab.a.run(obstacle.sql.replacing("G_players", with: Game.players.table))
+    let vector = try lab.a.vector
+    let error = #expect(throws: (any Error).self) {
+      try lab.a.write { db in
+        if isSet {
+          try Game.players.set(db, [ann.id], of: chess.id)
+        } else {
+          try Game.players.insert(db, ann.id, to: chess.id)
+        }
+      }
+    }
+    if obstacle.isSilent {
+      #expect((error as? StoreError)?.code == .writeIgnored)
+    } else {
+      #expect((error as? DatabaseError)?.resultCode == .SQLITE_CONSTRAINT)
+    }
+    #expect(try lab.a.vector == vector)
+    try lab.sync()
+    try lab.expectEqual(["SBPerson", "SBGame", Game.players.table])
   }
 
   @Test(arguments: CapturePath.allCases) func aMemberThatIsOneMayBeAddedAgain(_ path: CapturePath) throws {
@@ -312,6 +344,40 @@ import Testing
       }
     }
     #expect(seen.last == ["one", "three", "two"])
+  }
+
+  /// GRDB's own observations as well: what they watch is what was written, and not who wrote it.
+  @Test(arguments: CapturePath.allCases, [false, true])
+  func anObservationOfGRDBIsToldOfWhatAnotherProgramHasWritten(_ path: CapturePath, isByWrite: Bool) async throws {
+    let lab = try Self.lab(path)
+    let counts = ValueObservation.tracking { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM P") ?? 0 }
+    var seen: [Int] = []
+    for try await count in counts.values(in: lab.a) {
+      seen.append(count)
+      if seen.count == 1 {
+        try lab.shell("a", "INSERT INTO P(id, name) VALUES('P|~|3', 'three')")
+        // A look takes it in, and so does a write to another table.
+        if isByWrite { try lab.a.run("UPDATE G SET name = 'x'") } else { try lab.a.captureChanges() }
+      } else if count == 3 {
+        break
+      }
+    }
+    #expect(seen.last == 3)
+  }
+
+  @Test(arguments: CapturePath.allCases)
+  func anObservedRegionIsToldOfWhatAnotherProgramHasWritten(_ path: CapturePath) async throws {
+    let lab = try Self.lab(path)
+    let (told, feed) = AsyncStream.makeStream(of: Void.self)
+    let cancellable = DatabaseRegionObservation(tracking: Table("P")).start(in: lab.a) { error in
+      Issue.record(error)
+    } onChange: { _ in
+      feed.yield()
+    }
+    try lab.shell("a", "INSERT INTO P(id, name) VALUES('P|~|3', 'three')")
+    try lab.a.captureChanges()
+    for await _ in told { break }
+    cancellable.cancel()
   }
 
   @Test func aLiveListOfConflictsIsTold() async throws {
