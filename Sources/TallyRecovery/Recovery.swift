@@ -106,14 +106,14 @@ private final class Salvage {
     var configuration = Configuration()
     configuration.foreignKeysEnabled = false
     do {
-      let isMadeAnew = try SchemaSalvage.run(copy)
+      let fault = try SchemaSalvage.run(copy)
       // Before GRDB looks at the list of tables, which may not be readable at all.
       let queue = try DatabaseQueue(path: copy, configuration: configuration)
       return try queue.writeWithoutTransaction { db in
         try db.execute(sql: "PRAGMA writable_schema = ON; PRAGMA temp_store = MEMORY")
         let salvage = try Salvage(Connection(try db.handle()), schema)
         salvage.onProgress = onProgress
-        if isMadeAnew { salvage.lose("sqlite_master: the list of tables was damaged; it was rebuilt from the pages") }
+        if let fault { salvage.lose("sqlite_master: the list of tables was rebuilt from the pages, since \(fault)") }
         return try salvage.run(path, options)
       }
     } catch let error as DatabaseError

@@ -18,21 +18,24 @@ enum SchemaSalvage {
   }
 
   /// Puts the list of tables right in a copy that is not in use.
-  /// - Returns: whether it was damaged.
-  static func run(_ path: String) throws -> Bool {
+  /// - Returns: what was wrong with it; nil if it is in order, or nothing of a store's can be found.
+  static func run(_ path: String) throws -> String? {
     // What is in the log comes first, and goes into the file.
     let opens: Void? = try? open(path) { _ = execute("PRAGMA journal_mode = DELETE", $0) }
-    if opens != nil, isPlain(path), (try? open(path, isWhole)) == true { return false }
+    let fault = fault(of: path)
+    if opens != nil, fault == nil, (try? open(path, isWhole)) == true { return nil }
     var bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
     let pages = DatabasePages(bytes)
-    guard pages.count > 1 else { return false }
+    guard pages.count > 1 else { return nil }
     let entries = entries(in: pages)
-    guard entries.contains(where: { $0.name.hasPrefix("tally_") }) else { return false }
+    guard entries.contains(where: { $0.name.hasPrefix("tally_") }) else { return nil }
     bytes.replaceSubrange(0..<pages.size, with: pages.emptyFirstPage)
     try Data(bytes).write(to: URL(fileURLWithPath: path))
     for suffix in ["-wal", "-shm", "-journal"] { try? FileManager.default.removeItem(atPath: path + suffix) }
     for entry in entries { try insert(entry, path) }
-    return true
+    // A definition in a newer SQLite's words is no damage; the message says which it is.
+    guard let fault, fault.hasPrefix("malformed database schema") else { return "it was damaged" }
+    return "SQLite \(String(cString: sqlite3_libversion())) cannot read it: \(fault)"
   }
 
   /// Puts an entry into the new list, unless SQLite takes the list no more with it.
@@ -49,7 +52,7 @@ enum SchemaSalvage {
       }
       try insert.run()
     }
-    guard !isPlain(path) else { return }
+    guard fault(of: path) != nil else { return }
     try open(path) { handle in
       try SQLStatement(handle, "DELETE FROM sqlite_master WHERE rowid = (SELECT max(rowid) FROM sqlite_master)").run()
     }
@@ -180,12 +183,15 @@ enum SchemaSalvage {
     }
   }
 
-  /// Whether a connection that opens the file finds its list in order.
-  private static func isPlain(_ path: String) -> Bool {
+  /// What a connection that opens the file says of its list; nil if it finds it in order.
+  private static func fault(of path: String) -> String? {
     var handle: OpaquePointer?
     defer { sqlite3_close_v2(handle) }
-    guard sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK, let handle else { return false }
-    return execute("SELECT count(*) FROM sqlite_master", handle)
+    guard sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK, let handle else {
+      return "it cannot be opened"
+    }
+    guard !execute("SELECT count(*) FROM sqlite_master", handle) else { return nil }
+    return String(cString: sqlite3_errmsg(handle))
   }
 
   /// Whether SQLite takes the definition of a table.

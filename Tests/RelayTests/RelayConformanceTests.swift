@@ -2,6 +2,7 @@
   import Synchronization
   import Tally
   import TallyRelay
+  import TallySync
   import TallyTesting
   import Testing
 

@@ -16,7 +16,7 @@ import Testing
 
   private func expectNothingWritten(_ vector: String) throws {
     #expect(try bench.done("vector", "a") == vector)
-    #expect(try bench.done("verify", "a") == "ok 3 checked\n")
+    #expect(try bench.done("verify", "a") == "ok 4 checked\n")
     try bench.done("sync", "a", "b")
     for store in ["a", "b"] {
       #expect(try bench.done("get", store, "SBGame|~|go").contains("players -> SBPerson|~|ann"))
