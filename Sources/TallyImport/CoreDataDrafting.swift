@@ -55,7 +55,7 @@ struct CoreDataDrafting {
       for relationship in entity.relationships {
         let (links, candidates) = try CoreDataJoins(self).links(entity, relationship)
         map.links += links
-        for links in links { unused += try order(links.from) }
+        for links in links { unused += try order(links) }
         if links.isEmpty { unmatched.append(Self.named("\(entity.type).\(relationship.name)", candidates)) }
       }
     }
@@ -66,9 +66,10 @@ struct CoreDataDrafting {
     candidates.isEmpty ? name : "\(name) (\(candidates.joined(separator: ", ")))"
   }
 
-  /// The columns with the order of a join table's rows.
-  private func order(_ table: String) throws -> [String] {
-    try (source.columns(of: table) ?? []).map(\.name).filter { $0.hasPrefix("Z_FOK") }.map { "\(table).\($0)" }
+  /// The columns with an order of a join table's rows that its links do not take.
+  private func order(_ links: ImportMap.Links) throws -> [String] {
+    try (source.columns(of: links.from) ?? []).map(\.name)
+      .filter { $0.hasPrefix("Z_FOK") && links.order != ImportColumn(column: $0) }.map { "\(links.from).\($0)" }
   }
 
   private func draft(

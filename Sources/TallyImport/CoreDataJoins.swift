@@ -67,7 +67,7 @@ struct CoreDataJoins {
     // One table cannot be read both ways into one relationship.
     guard Set(found.map(\.table)).count == found.count else { return ([], candidates(matches)) }
     found.sort { $0.table < $1.table }
-    return (found.map { links($0, "\(entity.type).\(relationship.name)", source) }, [])
+    return (try found.map { try links($0, "\(entity.type).\(relationship.name)", relationship, source) }, [])
   }
 
   /// The only match of the best rank; of several the only one with rows.
@@ -84,8 +84,13 @@ struct CoreDataJoins {
   private func candidates(_ matches: [Match]) -> [String] { matches.map { "\($0.table).\($0.target.column)" } }
 
   private func links(
-    _ match: Match, _ name: String, _ source: (entity: CoreDataEntities.Entity, table: String, numbers: [Int])
-  ) -> ImportMap.Links {
+    _ match: Match, _ name: String, _ relationship: RelationshipSchema,
+    _ source: (entity: CoreDataEntities.Entity, table: String, numbers: [Int])
+  ) throws -> ImportMap.Links {
+    // `Z_FOK_3LISTS` orders the rows that have one key in `Z_3LISTS`.
+    let order = "Z_FOK_" + match.source.column.dropFirst("Z_".count)
+    let hasOrder =
+      try relationship.isOrdered && (drafting.source.columns(of: match.table) ?? []).contains { $0.name == order }
     // Those of an entity above belong to other types as well.
     let all = entities.descendants(of: match.source.number ?? source.entity.number)
     let numbers = source.numbers.map(String.init).joined(separator: ", ")
@@ -94,7 +99,7 @@ struct CoreDataJoins {
       + "WHERE Z_ENT IN (\(numbers)))"
     return ImportMap.Links(
       from: match.table, to: name, source: ImportColumn(column: match.source.column),
-      target: ImportColumn(column: match.target.column),
+      target: ImportColumn(column: match.target.column), order: hasOrder ? ImportColumn(column: order) : nil,
       where: Set(all).isSubset(of: source.numbers) ? nil : condition)
   }
 

@@ -57,7 +57,7 @@ final class DatabaseImport {
       try step(table.referencesStep, table.from, forward) { try refer($0, table, $1, $2) }
     }
     for links in plan.links {
-      try step(links.step, links.from, links.rows, keys: 2) { try link($0, links, $1, $2) }
+      try step(links.step, links.from, links.rows, keys: links.keys) { try link($0, links, $1, $2) }
     }
   }
 
@@ -265,11 +265,13 @@ final class DatabaseImport {
         $0.source == links.type && $0.relationship == links.relationship
       })
     else { throw StoreError(.unknownRelationship, "\(links.type) has no relationship \(links.relationship)") }
+    // In the order of the list: what is added goes behind what is there.
     for row in batch {
+      let old = row[row.count - 1]
       let source = try end(row[0], links.columns.source, links.source, links, row)
-      let target = try end(row[1], links.columns.target, links.target, links, row)
+      let target = try end(old, links.columns.target, links.target, links, row)
       guard let source, let target, try isThere(source, row[0], links.columns.source, links.source, links, row, writer),
-        try isThere(target, row[1], links.columns.target, links.target, links, row, writer)
+        try isThere(target, old, links.columns.target, links.target, links, row, writer)
       else {
         report.missing += 1
         continue

@@ -14,7 +14,8 @@ extension ImportMap {
     /// reports the same; name in `ImportMap.leavesOut` those that are meant to stay behind.
     public var leftOut: [String: Int]
     /// The columns with values that no field takes, such as `ZITEM.ZNOTES`, in the tables of the map. A column that
-    /// begins with `Z_FOK_` is the order of a relationship of Core Data's, which a relationship does not have.
+    /// begins with `Z_FOK_` is the order of a relationship of Core Data's; it is used where the relationship is an
+    /// ordered one (`toMany(…, ordered: true)`).
     public var unused: [String]
   }
 

@@ -98,7 +98,7 @@ extension ImportMap.Table: Codable {
 }
 
 extension ImportMap.Links: Codable {
-  private enum Key: String, CodingKey, CaseIterable { case from, to, source, target, `where` }
+  private enum Key: String, CodingKey, CaseIterable { case from, to, source, target, order, `where` }
 
   /// Reads the mapping of a join table.
   public init(from decoder: any Decoder) throws {
@@ -107,6 +107,7 @@ extension ImportMap.Links: Codable {
       from: try container.decode(String.self, forKey: .from), to: try container.decode(String.self, forKey: .to),
       source: try container.decode(ImportColumn.self, forKey: .source),
       target: try container.decode(ImportColumn.self, forKey: .target),
+      order: try container.decodeIfPresent(ImportColumn.self, forKey: .order),
       where: try container.decodeIfPresent(String.self, forKey: .where))
   }
 
@@ -117,6 +118,7 @@ extension ImportMap.Links: Codable {
     try container.encode(to, forKey: .to)
     try container.encode(source, forKey: .source)
     try container.encode(target, forKey: .target)
+    try container.encodeIfPresent(order, forKey: .order)
     try container.encodeIfPresent(condition, forKey: .where)
   }
 }

@@ -113,6 +113,8 @@ public struct ImportMap: Sendable, Equatable {
     public var source: ImportColumn
     /// The column with the old key of the member.
     public var target: ImportColumn
+    /// The column by which a record's members are ordered; nil for none. The relationship must be an ordered one.
+    public var order: ImportColumn?
     /// A condition in SQL: only rows that fulfill it are imported.
     public var condition: String?
 
@@ -126,11 +128,14 @@ public struct ImportMap: Sendable, Equatable {
     ///   - to: the type and the relationship, with a dot between them.
     ///   - source: the column with the old key of the record that has the relationship.
     ///   - target: the column with the old key of the member, whose table must be in the map, too.
+    ///   - order: the column by which the members of a record are ordered, for an ordered relationship: `Z_FOK_1ITEMS`
+    ///     beside `Z_1ITEMS`. Members without a value come last. Where the list has members already, these come behind.
     ///   - condition: an SQL expression; rows for which it is not true are left out.
     public init(
-      from: String, to: String, source: ImportColumn, target: ImportColumn, where condition: String? = nil
+      from: String, to: String, source: ImportColumn, target: ImportColumn, order: ImportColumn? = nil,
+      where condition: String? = nil
     ) {
-      (self.from, self.to, self.source, self.target) = (from, to, source, target)
+      (self.from, self.to, self.source, self.target, self.order) = (from, to, source, target, order)
       self.condition = condition
     }
   }

@@ -65,7 +65,8 @@ struct ImportPlan {
     var referencesStep: String { "references \(from) \(type)" }
   }
 
-  /// A join table. Each row of the query is: the source's key, the target's.
+  /// A join table. Each row of the query is: the source's key, the value that orders its members if there is one, the
+  /// target's key.
   struct Links {
     let from: String
     let type: String
@@ -79,6 +80,8 @@ struct ImportPlan {
     let rows: Rows
 
     var step: String { "links \(from) \(type).\(relationship)" }
+    /// How many values of a row tell it from all others.
+    var keys: Int { rows.columns.count }
   }
 
   let tables: [Table]
@@ -259,15 +262,22 @@ struct ImportPlan {
       }
     }
     rest += " AND \(columns.0) NOT NULL AND \(columns.1) NOT NULL"
+    guard links.order == nil || entity.relationships[place].isOrdered else {
+      throw StoreError(.invalidMap, "\(links.from): \(links.to) is no ordered relationship, and takes no \"order\"")
+    }
+    // Nulls could not be gone on from. A blob comes behind numbers and texts.
+    let order = try links.order.map { "coalesce(\(try source.sql($0, of: links.from)), x'')" }
+    let list = [columns.0, order, columns.1].compactMap(\.self)
     // Two that a collation takes for equal are two records all the same.
-    let ordered = "\(columns.0) COLLATE BINARY, \(columns.1) COLLATE BINARY"
-    let select = "SELECT \(columns.0), \(columns.1) \(rest)"
+    let ordered = list.map { "\($0) COLLATE BINARY" }.joined(separator: ", ")
+    let select = "SELECT \(list.joined(separator: ", ")) \(rest)"
+    let places = list.map { _ in "?" }.joined(separator: ", ")
     return Links(
       from: links.from, type: entity.type, entity: first.entity, relationship: parts[1], place: place,
       columns: (links.source, links.target), source: first, target: second,
       rows: Rows(
-        columns: ["source", "target"], order: ordered, all: try source.statement("\(select) ORDER BY \(ordered)"),
-        rest: try source.statement("\(select) AND (\(ordered)) > (?, ?) ORDER BY \(ordered)"),
+        columns: order == nil ? ["source", "target"] : ["source", "order", "target"], order: ordered, all: try source.statement("\(select) ORDER BY \(ordered)"),
+        rest: try source.statement("\(select) AND (\(ordered)) > (\(places)) ORDER BY \(ordered)"),
         count: try source.number("SELECT count(*) \(rest)", of: links.from)))
   }
 }

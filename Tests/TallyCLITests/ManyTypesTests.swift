@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What a schema of many types costs.
-@Suite(.timeLimit(.minutes(5))) struct ManyTypesTests {
+@Suite struct ManyTypesTests {
   private static let commands = [["delta", "many", "-o", "-"], ["get", "many", "T1|~|1"], ["put", "many", "T1|~|1"]]
 
   /// The least processor time of each command on as many records in so many types.

@@ -372,6 +372,47 @@ import Testing
     #expect(try rows(store, persons) == ["Ann y", "Cid x", "Cid y"])
   }
 
+  /// An ordered relationship takes the order, wherever the import was stopped; what has none comes last.
+  @Test(arguments: [1, 2, 100]) func theOrderOfAJoinTableComesAlong(batchSize: Int) throws {
+    let old = try file(
+      Self.persons,
+      Self.personRows + """
+        INSERT INTO ZTAG(Z_PK, Z_ENT, ZNAME) VALUES (3, 2, 'z'), (4, 2, 'w'), (5, 2, 'v');
+        CREATE TABLE Z_1TAGS (Z_1PERSONS INTEGER, Z_2TAGS INTEGER, Z_FOK_1PERSONS INTEGER);
+        INSERT INTO Z_1TAGS VALUES (1,2,2048), (1,1,4096), (1,3,1024), (1,5,NULL), (1,4,3072), (3,1,2), (3,2,1);
+        """)
+    let schema = Schema([
+      EntitySchema("Person", .text("name"), .toMany("tags", to: "Tag", ordered: true)), EntitySchema("Tag", .text("name")),
+    ])
+    let draft = try ImportMap.draft(of: old, for: schema)
+    #expect(draft.map.links.map(\.order) == ["Z_FOK_1PERSONS"] && draft.unused == [])
+    #expect(try ImportMap(json: draft.map.json()) == draft.map)
+    let store = try scratch.store(schema: schema)
+    struct Enough: Error {}
+    for _ in 0..<3 {
+      do {
+        try store.importDatabase(at: old, map: draft.map, batchSize: batchSize) {
+          if $0.table == "Z_1TAGS" { throw Enough() }
+        }
+      } catch is Enough {}
+    }
+    try store.importDatabase(at: old, map: draft.map, batchSize: batchSize)
+    let tags = """
+      SELECT p.name, t.name FROM Person_tags JOIN Person p ON p.id = source JOIN Tag t ON t.id = target
+      ORDER BY p.name, position
+      """
+    #expect(try rows(store, tags) == ["Ann z", "Ann y", "Ann w", "Ann x", "Ann v", "Cid y", "Cid x"])
+    #expect(try store.verify().problems == [])
+    // A relationship without an order takes none.
+    let plain = Schema([
+      EntitySchema("Person", .text("name"), .toMany("tags", to: "Tag")), EntitySchema("Tag", .text("name")),
+    ])
+    let error = #expect(throws: StoreError.self) {
+      try scratch.store("plain", schema: plain).importDatabase(at: old, map: draft.map)
+    }
+    #expect(error?.code == .invalidMap && error?.message.contains("no ordered relationship") == true)
+  }
+
   /// A relationship of an entity above belongs to each type below, to each its rows; what may be meant is named.
   @Test func joinTablesOfEntitiesThatInherit() throws {
     let old = try file(

@@ -12,7 +12,7 @@ import Testing
 /// The law: opening names what cannot be a store's table. Otherwise each write goes through or throws, both devices end
 /// equal, and what the app saw before the merge it sees after it. Two things may differ. What a unique index of this
 /// device's does not take is set aside here. And a row that a rebuild left out took its values along: where it is
-/// restored, defaults show until a peer that has the values is met, and an owner among them that has gone takes it along.
+/// restored, defaults show until a peer that has the values is met; an owner among them that has gone takes it along.
 @Suite struct RebuildFamilyTests {
   /// A change of a table's SQL, each of which an app, an ORM or a tool makes.
   private static let shapes: [(old: String, new: String)] = [

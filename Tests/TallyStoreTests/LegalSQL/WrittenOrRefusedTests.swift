@@ -6,7 +6,7 @@ import Testing
 
 /// A local write goes through or fails as a whole, whatever constraints and triggers the app has put on its tables:
 /// nothing is acknowledged that was not written, and nothing is written that others get and this device does not show.
-@Suite(.timeLimit(.minutes(5))) struct WrittenOrRefusedTests {
+@Suite struct WrittenOrRefusedTests {
   private static func lab(_ path: CapturePath) throws -> Lab {
     let lab = try Lab(path)
     try lab.a.run(
