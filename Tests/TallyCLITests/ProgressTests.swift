@@ -57,6 +57,14 @@ import Testing
     #expect(lines.contains { $0.hasPrefix("syncing") })
   }
 
+  /// Whatever takes long moves every second: where nothing can be counted, the seconds are.
+  @Test func whatStandsStillSaysForHowLong() throws {
+    let outcome = try bench.tally(
+      "sync", "a", "--via", "sleep 2.5; '\(Bench.tool)' serve b --stdio", "--progress")
+    #expect(outcome.status == 0)
+    #expect(outcome.errors.contains(", for 1 s\n") && outcome.errors.contains(", for 2 s\n"), "\(outcome.errors)")
+  }
+
   @Test func elsewhereNothingIsShownUnlessItIsAskedFor() throws {
     #expect(try bench.tally("import", "a", "lines.jsonl").errors.isEmpty)
     #expect(try bench.tally("verify", "a").errors.isEmpty)

@@ -32,7 +32,7 @@ final class Progress: Sendable {
     self.what = what
     isShown = Terminal.isThere && !isQuiet || options.progress
     clock = isShown ? DispatchSource.makeTimerSource(queue: .global()) : nil
-    clock?.schedule(deadline: .now() + .seconds(1), repeating: .seconds(1))
+    clock?.schedule(deadline: .now() + .seconds(1), repeating: .milliseconds(200))
     clock?.setEventHandler { [weak self] in self?.tick() }
     clock?.resume()
   }
@@ -61,8 +61,7 @@ final class Progress: Sendable {
   private func tick() {
     let now = Self.now
     state.withLock { state in
-      // A clock that is a little early is on time.
-      guard state.look > 0, now - state.look >= Self.elsewhere * 3 / 4 else { return }
+      guard state.look > 0, now - state.look >= Self.elsewhere else { return }
       Self.show(&state, at: now)
     }
   }
@@ -71,10 +70,16 @@ final class Progress: Sendable {
     state.look = now
     let seconds = (now - state.change) / 1_000_000_000
     // What stands still says nothing of the time that is left.
-    let end = seconds > 1 ? "for \(seconds) s" : state.left
+    let end = seconds > 0 ? "for \(seconds) s" : state.left
     let details = [state.details, end].filter { !$0.isEmpty }.joined(separator: ", ")
     let line = line(state.what, state.fraction, details, width: Terminal.isThere ? Terminal.width : .max)
     if Terminal.isThere { Terminal.show(bar: line) } else { Terminal.say(line + "\n") }
+  }
+
+  /// For what is said while nothing can be counted: `, 3 s` from the first second on.
+  var elapsed: String {
+    let seconds = (Self.now - start) / 1_000_000_000
+    return seconds > 0 ? ", \(seconds) s" : ""
   }
 
   /// Returns the number of items per second.
