@@ -168,18 +168,21 @@ struct Incarnation {
   }
 
   private static func text(_ token: String, _ fileNumber: UInt64) -> String { "\(token) \(fileNumber)\n" }
+
+  /// Lets the file that is being opened take another replica id if it is a copy, or an older one: its token is not the
+  /// one beside it. Before anything is captured, since what others have written to a copy is the copy's.
+  func compare(_ session: WritingSession) throws {
+    guard let known = try session.connection.meta("incarnation", { $0.text(0) }) ?? nil, !holds(known) else { return }
+    try session.transaction {
+      try $0.renewReplica(because: "the file is a copy, or older than when this device last had it open")
+    }
+  }
 }
 
 extension WriteTransaction {
-  /// Compares the token in the file with the one beside it, and changes both. Within the transaction that opens the
-  /// store, so that two processes cannot get in between.
-  func checkIncarnation(_ incarnation: Incarnation) throws {
-    let query = try connection.statement("SELECT value FROM tally_meta WHERE key = 'incarnation'")
-    let known = try query.step() ? query.text(0) : nil
-    query.reset()
-    if let known, !incarnation.holds(known) {
-      try renewReplica(because: "the file is a copy, or older than when this device last had it open")
-    }
+  /// Changes the token in the file and the one beside it. In the SQLite transaction in which they were compared, so
+  /// that two processes cannot get in between.
+  func renew(_ incarnation: Incarnation) throws {
     let token = "\(environment.mintReplica())"
     try incarnation.write(token)
     try connection.run("INSERT OR REPLACE INTO tally_meta VALUES('incarnation', ?)", token)

@@ -105,13 +105,15 @@ extension Store {
     return commit
   }
 
-  func withSession<T>(_ db: Database, _ body: (WritingSession) throws -> (T, Dot?)) throws -> Commit<T> {
+  func withSession<T>(
+    _ db: Database, opening incarnation: Incarnation? = nil, _ body: (WritingSession) throws -> (T, Dot?)
+  ) throws -> Commit<T> {
     let session = try session(db)
     turns.begin()
     let before = position
     do {
       let isUnchanged = before != nil && latest.withLock { $0?.position == before }
-      try session.begin(buffers: before != nil, isUnchanged: isUnchanged)
+      try session.begin(buffers: before != nil, isUnchanged: isUnchanged, opening: incarnation)
       let (value, dot) = try body(session)
       try session.finish()
       if session.isChanged { logRoom.make(session.connection) }

@@ -178,8 +178,9 @@ public final class Store: Sendable {
       let shape = missing?.lost == nil ? known : nil
       let gone = isNew || shape != nil ? nil : try restoreTables(connection)
       box.opening = (connection, shape)
+      let incarnation = options.detectsCopies ? file.map { Incarnation(besides: $0, options.files) } : nil
       let commit = try TableShape.explaining(connection) {
-        try withSession(db) { session in
+        try withSession(db, opening: incarnation) { session in
           try session.transaction { transaction in
             if let lost = missing?.lost { try transaction.note(doubt: .damaged, because: lost) }
             let willChange = options.willChangeSchema.map { body in { try body(db, $0, $1) } }
@@ -187,9 +188,7 @@ public final class Store: Sendable {
             if !isNew, !session.isShapeKnown { try TableShape.check(connection, transaction.catalog) }
             if !isNew || isEmpty { session.isSchemaChecked = true }
             if missing?.hasLists == true || hasOldLog { try transaction.listAnew() }
-            if let file, options.detectsCopies {
-              try transaction.checkIncarnation(Incarnation(besides: file, options.files))
-            }
+            if let incarnation { try transaction.renew(incarnation) }
           }
           return ((), nil)
         }

@@ -99,9 +99,9 @@ final class WritingSession {
   // MARK: One SQLite transaction
 
   /// Brings the session up to date when an SQLite transaction starts, and captures other connections' writes. With
-  /// `buffers` what the transaction changes is kept in memory if it is little. If `isUnchanged`, no connection has
-  /// committed since this session has, and there is nothing to look for unless it has forgotten.
-  func begin(buffers: Bool, isUnchanged: Bool) throws {
+  /// `buffers` what it changes is kept in memory if it is little. If `isUnchanged`, no connection has committed since
+  /// this session has, and there is little to look for. `incarnation` is that of a file that is being opened.
+  func begin(buffers: Bool, isUnchanged: Bool, opening incarnation: Incarnation? = nil) throws {
     if try connection.hasAttachedFiles() != hasAttachedFiles { schemaVersion = nil }
     let isUnchanged = isUnchanged && dataVersion != nil && schemaVersion != nil
     let version = try isUnchanged ? dataVersion : connection.integer("PRAGMA data_version")
@@ -132,6 +132,7 @@ final class WritingSession {
       try mendVector()
       if told.hasMore(than: standing) || hasGivenMore { try leaveFormerNumbers() }
     }
+    try incarnation?.compare(self)
     if recorder == nil { mayEcho = try mayRunTriggers() }
     if !suspects.isEmpty { try transaction(by: .outside) { try Reconciler($0).reconcile(suspects) } }
     guard !isUnchanged else { return }
@@ -259,8 +260,7 @@ final class WritingSession {
     lastCatalog = nil
   }
 
-  /// A transaction is rolled back: by the app, behind the store's back, or at its COMMIT. Other observers are yet to be
-  /// told.
+  /// A transaction is rolled back: by the app, behind the store's back, or at its COMMIT. Others are yet to be told.
   func noteEnd() { if isOpen { hasEnded = true } else { invalidate() } }
 
   /// Whether anything was noted that no transaction of the store's will capture.
