@@ -47,6 +47,6 @@ extension FieldCell {
   /// Whether the value of one of two writes is lost. Two totals of one replica are the same addition: the other one is
   /// in the later. What was raised further is what both asked for.
   package func isConflict(with winner: FieldCell) -> Bool {
-    value != winner.value && !field.isTotal && (field.extremum == nil || !hasBase(of: winner))
+    value != winner.value && !field.isTotal && (field.extremum == nil ? !stamp.isStandIn : !hasBase(of: winner))
   }
 }

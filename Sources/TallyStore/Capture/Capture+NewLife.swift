@@ -20,7 +20,7 @@ extension Capture {
       return cells
     }
     // Registers that went with a table that was dropped may still be on other devices.
-    let areLost = areLost || earlier.existence == nil && earlier.fields.isEmpty && earlier.seed == nil
+    let areLost = areLost || earlier.hasLostRegisters
     for (column, shown) in zip(kind.columns, values) {
       let old = earlier[column.field]
       var value = shown
@@ -73,4 +73,9 @@ extension Capture {
       try transaction.changed(key, kind, from: link.element, to: element, dots: CollectionOfOne(stamp.dot))
     }
   }
+}
+
+extension RecordState {
+  /// Whether all that is known of a record is that it was deleted, as after its row went unnoticed.
+  var hasLostRegisters: Bool { existence == nil && fields.isEmpty && seed == nil }
 }

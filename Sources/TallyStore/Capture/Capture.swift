@@ -138,7 +138,7 @@ struct Capture {
     if let before, let clock = write.before?.clock {
       try captureUpdate(name, kind, clock, before, after, left, earlier, isUnnoted: write.isUnnoted)
     } else {
-      try captureInsert(name, kind, after, left, isLost: write.isLost)
+      try captureInsert(name, kind, after, left, isLost: write.isLost, isAnew: write.isAnew)
     }
   }
 
@@ -214,9 +214,9 @@ struct Capture {
   }
 
   /// Captures a new row. If `isLost`, an earlier row of this name was deleted unnoticed, with a state that is not
-  /// known.
+  /// known. If `isAnew`, the row's own state is not.
   private func captureInsert(
-    _ name: AnyRecordName, _ kind: RecordKind, _ after: WrittenRow, _ refused: Set<Int>, isLost: Bool
+    _ name: AnyRecordName, _ kind: RecordKind, _ after: WrittenRow, _ refused: Set<Int>, isLost: Bool, isAnew: Bool
   ) throws {
     let hidden = transaction.facts.hiddenKinds.contains(kind.number) ? try reader.record(hidden: name, kind) : nil
     let address = RowAddress(kind: kind.number, key: name.text)
@@ -231,8 +231,16 @@ struct Capture {
       let returned = environment.planted.contains(.returnedRowIsNew) ? [] : returned
     #endif
     let areLost = isLost || returned.contains(address)
-    let cells = try newLife(name, kind, values, hidden?.state ?? RecordState(), stamp, areLost: areLost)
-    var written = RecordState(inserted: stamp, fields: cells)
+    var cells = try newLife(name, kind, values, hidden?.state ?? RecordState(), stamp, areLost: areLost)
+    var existence = stamp
+    if !kind.counters.isEmpty, areLost || isAnew || hidden?.state.hasLostRegisters == true {
+      transaction.losses.mayHoldTotals = true
+      if hidden == nil {
+        existence = .standIn(stamp.dot)
+        cells = kind.counters.standingIn(cells, existence, kind)
+      }
+    }
+    var written = RecordState(inserted: existence, fields: cells)
     written.life = hidden?.state.life?.beginning(saying: stamp.dot)
     let state = hidden?.state.merging(written) ?? written
     // Over a time that nothing exceeds, the greater replica wins, and that may be the other one.

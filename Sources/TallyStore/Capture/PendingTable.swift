@@ -18,6 +18,8 @@ struct PendingTable: WrittenRows {
   /// The `op` of a note that no trigger has made. Triggers note 0 for an insert, 1 for an update, 2 for a delete and 3
   /// for a row that may be replaced; 4 and above are no writes.
   static let unnotedChange = -1
+  /// The `op` of a row whose state was lost and that is captured as it stands.
+  static let lostState = -2
   /// The number of columns of `tally_pending` that precede those of the values.
   static let fixedColumns = 7
 
@@ -87,6 +89,7 @@ struct PendingTable: WrittenRows {
       guard try query.step() else { continue }
       if write.row == nil, !query.isNull(1) { write.row = query.number(1) }
       if index == 0 {
+        write.isAnew = query.int(3) == Self.lostState
         // There was no row, or one that was never part of the replicated state.
         guard let clock = try? query.clock(0), clock != .unstamped else { return write }
         write.before = .init(clock: clock, written: [])

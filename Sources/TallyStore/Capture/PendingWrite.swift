@@ -51,6 +51,8 @@ struct PendingWrite {
   /// Whether `before` is incomplete because the row was deleted unnoticed after an update, and another row was inserted
   /// under its key.
   var isLost = false
+  /// Whether the state of the row was lost, and what it shows is written as new.
+  var isAnew = false
   /// Whether any value may have changed without a note of what was there before; `before` has the clock alone.
   var isUnnoted = false
   /// Keys that other writes are about: a row that has one of these now is not meant.

@@ -47,7 +47,7 @@ struct Reconciler {
     }
     try transaction.capture(.outside, lost: nil)
     guard changed.count == unfit.records.count, moved.count == unfit.links.count, transaction.isSumLost else {
-      transaction.hasUnfitStates = true
+      transaction.losses.areUnfit = true
       return try transaction.note(doubt: .damaged, because: StoreError.unfit)
     }
   }

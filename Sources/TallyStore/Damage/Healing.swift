@@ -13,6 +13,7 @@ import TallyWire
 final class Healing {
   /// The outcome of healing.
   struct Outcome {
+    fileprivate static let limit = 100
     /// Records and links that hold something else now.
     var changes = 0
     /// Those of which this store alone has writes that nothing vouches for, or of which a write could not be read. At
@@ -23,8 +24,6 @@ final class Healing {
     /// Those that do not match their checksums, and that the peer does not have. At most a hundred.
     var held: [String] = []
   }
-
-  private static let limit = 100
 
   private let transaction: WriteTransaction
   private let target: StateVector
@@ -44,6 +43,8 @@ final class Healing {
   private var replaced: [String] = []
   /// The replicas of which something remains that the peer has not.
   private var remaining = Set<ReplicaID>()
+  /// The numbers of rows whose states were lost.
+  private var numbers = LostNumbers()
   private let level: StoreDoubt.Level
   private var outcome = Outcome()
   private var reader: StateReader { transaction.reader }
@@ -77,8 +78,9 @@ final class Healing {
         let rest = rest(stored, name, kind, received)
         try noteVoided(name, stored, rest, received, fits: !unfit.contains(Rebuild.address(kind.number, name.text)))
         if let rest { new.merge(rest) }
+        if rebuild.dropped[Rebuild.address(kind.number, name.text)] != nil { numbers.note(name, kind, stored.values) }
       }
-      if rebuild.dropped[Rebuild.address(kind.number, name.text)] != nil, replaced.count < Self.limit,
+      if rebuild.dropped[Rebuild.address(kind.number, name.text)] != nil, replaced.count < Outcome.limit,
         !received.deletes.isEmpty || stored?.values != kind.plainValues(of: received)
       {
         replaced.append("\(name): what this device had of it could not be read, and a peer says something else")
@@ -143,8 +145,12 @@ final class Healing {
   /// Ends healing, when everything has come.
   func end() throws -> Outcome {
     try sweep()
+    if level == .damaged { transaction.losses.mayHoldTotals = true }
+    for (name, kind, state, stored) in try numbers.restored(transaction, own: own, target: target) {
+      try write(name, kind, state, stored)
+    }
     try rebuild.derive(leaving: held)
-    outcome.inDoubt = Array((rebuild.report.losses + remains).prefix(Self.limit))
+    outcome.inDoubt = Array((rebuild.report.losses + remains).prefix(Outcome.limit))
     let isSound = isSound
     // The sums agree also where the claim to have written something was lost with it.
     if isSound { outcome.inDoubt = replaced } else { try lowerVector() }
@@ -280,8 +286,8 @@ final class Healing {
     let label = key.replacing("\n", with: " with ")
     if unfit.contains(Rebuild.address(kind, key)) {
       held.insert(Rebuild.address(kind, key))
-      if outcome.held.count < Self.limit { outcome.held.append(label) }
-    } else if level == .unvouched, remains.count < Self.limit {
+      if outcome.held.count < Outcome.limit { outcome.held.append(label) }
+    } else if level == .unvouched, remains.count < Outcome.limit {
       remains.append("\(label): this device alone has writes of it")
     }
   }

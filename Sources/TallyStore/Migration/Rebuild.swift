@@ -198,7 +198,8 @@ final class Rebuild {
 
   /// Captures a row as if it had just been inserted: with the next capture of what others wrote.
   func writeAnew(_ row: RowID, _ key: String, _ kind: KindNumber) throws {
-    try connection.run("INSERT INTO tally_pending(kind, op, key, number) VALUES(?, 0, ?, ?)", kind, key, row)
+    try connection.run(
+      "INSERT INTO tally_pending(kind, op, key, number) VALUES(?, ?, ?, ?)", kind, PendingTable.lostState, key, row)
   }
 
   static func address(_ kind: KindNumber, _ key: String) -> UInt64 { SipHash.hash("\(kind.rawValue) \(key)") }

@@ -38,6 +38,15 @@ struct CounterColumns: Sendable {
     return values
   }
 
+  /// The cells of a row whose state was lost, with numbers that stand in for what is not known. A default says nothing.
+  func standingIn(_ cells: [FieldCell], _ stamp: Stamp, _ kind: RecordKind) -> [FieldCell] {
+    cells.compactMap { cell in
+      guard let index = fields.firstIndex(of: cell.field) else { return cell }
+      guard cell.value != kind.columns[places[index]].defaultValue else { return nil }
+      return FieldCell(field: cell.field, stamp: stamp, value: cell.value)
+    }
+  }
+
   /// Whether one of the edited columns shows another number than the state has: one of more than 64 bits is cut off.
   func differ(_ state: RecordState, _ kind: RecordKind, from values: [Value], _ edited: Set<Int>) -> Bool {
     places.contains { edited.contains($0) && values[$0] != .integer(kind.columns[$0].number(in: state, kind)) }

@@ -100,6 +100,7 @@ extension Store {
       let report = try rebuild.run()
       let before = try transaction.reader.doubt()
       if report.hadOtherFingerprint || !report.losses.isEmpty || before?.level == .damaged {
+        transaction.losses.mayHoldTotals = true
         try transaction.note(doubt: .unvouched, because: before?.reason ?? "the store was rebuilt after damage")
       }
       return report

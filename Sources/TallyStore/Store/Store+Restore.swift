@@ -116,7 +116,11 @@ extension WriteTransaction {
   ) throws -> Dot {
     let stamp = try stamp(over: stored.state.existence?.time)
     var state = stored.state
-    var written = RecordState(inserted: stamp, fields: [])
+    let numbers = try state.standIns.map { cell in
+      FieldCell(
+        field: cell.field, stamp: try self.stamp(over: state.overwrittenTime(cell.field)), value: cell.value)
+    }
+    var written = RecordState(inserted: stamp, fields: numbers)
     written.seed = state.basis(for: stamp, kind)
     written.life = state.life?.beginning(saying: stamp.dot)
     state.merge(written)

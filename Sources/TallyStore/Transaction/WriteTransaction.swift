@@ -46,8 +46,8 @@ final class WriteTransaction {
   /// What was set aside before what the app has written in it was captured; nil if it captures nothing of the app's,
   /// which could be refused.
   private(set) var asideBefore: SetAside?
-  /// Whether states are known not to fit their checksums, so that the sum of the whole must not fit either.
-  var hasUnfitStates = false
+  /// What is lost or damaged.
+  var losses = Losses()
 
   var reader: StateReader { session.reader }
   var writer: StateWriter { session.writer }
@@ -274,7 +274,7 @@ final class WriteTransaction {
       try settle()
       writer.touches?.noteAll(catalog)
       try recomputeFingerprint()
-      if hasUnfitStates { spoilFingerprint() }
+      if losses.areUnfit { spoilFingerprint() }
       try connection.execute("INSERT OR REPLACE INTO tally_meta VALUES('lost', 1)")
     }
     #if PlantedFaults
@@ -285,6 +285,7 @@ final class WriteTransaction {
       own.include(dot)
       try raise(to: own)
     }
+    try losses.leaveTotals(self)
     try checkReferences()
     if asideBefore != nil { try refuseHeldRows() }
     try forgetDecidedConflicts()
