@@ -24,6 +24,8 @@ struct Reconciler {
     try transaction.capture(.outside, lost: transaction.findLostRows(nil))
     // What may not be readable healing sees to.
     guard try reader.doubt()?.level != .damaged else { return }
+    try noteShownValues(tables)
+    try transaction.capture(.outside, lost: nil)
     guard try transaction.isSumLost || reader.recomputedFingerprint() != transaction.standing.fingerprint else {
       return try transaction.renewWhatFollows()
     }
@@ -50,6 +52,65 @@ struct Reconciler {
       transaction.losses.areUnfit = true
       return try transaction.note(doubt: .damaged, because: StoreError.unfit)
     }
+  }
+
+  /// Notes values that no checksum is about, since the row does not show what its state holds: of counters, and of
+  /// values that another record has. What such a column showed follows from the state, so what stands there now is a
+  /// change like any other.
+  private func noteShownValues(_ tables: Set<String>) throws {
+    for kind in catalog.orderedKinds where tables.contains(kind.type) {
+      var changes: [(name: AnyRecordName, row: RowID, clock: InlineClock, before: [Int: Value])] = []
+      try reader.forEachRow(kind) { name, stored in
+        guard case .row(let row, let clock) = stored.place, clock.extra != nil,
+          catalog.sum(of: stored, name, kind) == stored.sum
+        else { return }
+        let before = try changedValues(name, kind, stored)
+        if !before.isEmpty { changes.append((name, row, clock, before)) }
+      }
+      for (name, row, clock, before) in changes { try note(kind, name, row, clock, before) }
+    }
+  }
+
+  /// What columns showed that show something else now, by their places.
+  private func changedValues(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws -> [Int: Value] {
+    let address = RowAddress(kind: kind.number, key: name.text)
+    guard reader.aside[address] == nil else { return [:] }
+    let refused = transaction.session.refusals.fields(address) ?? []
+    let plain = kind.plainValues(of: stored.state)
+    let contested = reader.aside.contested[address] ?? [:]
+    var before: [Int: Value] = [:]
+    for (place, column) in kind.columns.enumerated() where !refused.contains(column.field) {
+      let (shown, own) = (stored.values[place], plain[place])
+      guard shown != own else { continue }
+      guard column.reference == nil else {
+        // Null, or the seed of a duplicate, stands for a record that is not shown.
+        let forward = try column.target(of: own).flatMap { try reader.forward(of: $0) }
+        if !shown.isNull, shown != forward.map({ Value.text($0.text) }) { before[place] = .null }
+        continue
+      }
+      if contested[column.name]?.shown != shown { before[place] = contested[column.name]?.shown ?? own }
+    }
+    return before
+  }
+
+  private func note(
+    _ kind: RecordKind, _ name: AnyRecordName, _ row: RowID, _ clock: InlineClock, _ before: [Int: Value]
+  ) throws {
+    let places = before.keys.sorted()
+    let columns = places.map { ", c\($0)" }.joined()
+    let insert = try SQLStatement(
+      connection,
+      """
+      INSERT INTO tally_pending(kind, op, key, clock, number, changed\(columns))
+        VALUES(?, 1, ?, ?, ?, ?\(String(repeating: ", ?", count: places.count)))
+      """)
+    insert.bind(1, kind.number)
+    insert.bind(2, name.text)
+    insert.bind(3, clock)
+    insert.bind(4, row)
+    insert.bind(5, places.reduce(into: Int64(0)) { $0 |= Int64(bitPattern: 1 << UInt64($1)) })
+    for (position, place) in places.enumerated() { insert.bind(6 + position, before[place] ?? .null) }
+    try insert.run()
   }
 
   /// Notes rows without a clock, and those that carry the clock of another: they were copied or renamed.
