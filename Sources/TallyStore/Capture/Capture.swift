@@ -96,7 +96,7 @@ struct Capture {
 
   /// - Returns: whether the write is captured.
   private func captureShortly(_ write: PendingWrite, _ kind: RecordKind) throws -> Bool {
-    try !write.isLost && !write.isUnnoted
+    try !write.isLost && !write.isUnnoted && transaction.session.applying.setting == nil
       && (captureEdit(write, kind) || captureInsert(write, kind) || captureDelete(write, kind))
   }
 
@@ -305,7 +305,13 @@ struct Capture {
     var cells: [FieldCell] = []
     var edited: Set<Int> = []
     var (refused, goesBack) = (refused, false)
+    let set = transaction.session.applying.takeSetting(of: RowAddress(kind: kind.number, key: name.text))
     for (index, column) in kind.columns.enumerated() where !refused.contains(index) {
+      if index == set {
+        cells.append(try CounterWrites(transaction).setting(after.values[index], column, of: name, old))
+        edited.insert(index)
+        continue
+      }
       let (value, wasRefused) = (after.values[index], earlier.contains(column.field))
       let isNew = isUnnoted && !reader.aside.contested.shows(value, column, kind, after.key)
       guard wasRefused || isNew || before[index] != value else { continue }

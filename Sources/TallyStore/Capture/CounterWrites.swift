@@ -69,16 +69,10 @@ struct CounterWrites {
   }
 
   /// The register with which a column of a record shows a value that is asked for.
-  private func setting(
+  func setting(
     _ value: Value, _ column: Column, of name: AnyRecordName, _ state: RecordState
   ) throws -> FieldCell {
-    guard column.isCounter || column.field.extremum != nil else {
-      throw StoreError(
-        .typeMismatch, "\(name.type).\(column.name) is no counter and keeps no extremum: write its value")
-    }
-    guard column.accepts(value) else {
-      throw StoreError(.typeMismatch, "\(name.type).\(column.name) cannot be set to \(value)")
-    }
+    try Self.check(value, column, of: name)
     if column.isCounter, case .integer(let number) = value {
       guard let cell = try setting(number, column, state) else { throw StoreError.overflow(name, column) }
       return cell
@@ -103,15 +97,34 @@ struct CounterWrites {
     return cells
   }
 
-  /// Sets a counter of a record that is seen, or a field that keeps the greatest or the least.
-  /// - Throws: `StoreError.unknownType`, `.unknownField`, `.typeMismatch`, `.noSuchRecord`, `.valueTooLarge`.
-  func set(_ column: String, of name: AnyRecordName, to value: Value) throws {
+  private static func check(_ value: Value, _ column: Column, of name: AnyRecordName) throws(StoreError) {
+    guard column.isCounter || column.field.extremum != nil else {
+      throw StoreError(
+        .typeMismatch, "\(name.type).\(column.name) is no counter and keeps no extremum: write its value")
+    }
+    guard column.accepts(value) else {
+      throw StoreError(.typeMismatch, "\(name.type).\(column.name) cannot be set to \(value)")
+    }
+  }
+
+  /// Finds the column of a field that can be set, and to this value.
+  /// - Throws: `StoreError.unknownType`, `.unknownField`, `.typeMismatch`.
+  static func settable(
+    _ column: String, of name: AnyRecordName, to value: Value, _ catalog: Catalog
+  ) throws(StoreError) -> (kind: RecordKind, place: Int) {
     guard let kind = catalog.kind(of: name.type), let entity = kind.entity else {
       throw StoreError(.unknownType, "the type \(printable(name.type)) is not in the schema")
     }
     guard let place = kind.columns.firstIndex(where: { $0.name == column }) else {
       throw StoreError(.unknownField, "\(name.type) has no field \(printable(column))\(entity.hint(forField: column))")
     }
+    try check(value, kind.columns[place], of: name)
+    return (kind, place)
+  }
+
+  /// Sets a column whose row shows the value already.
+  /// - Throws: `StoreError.typeMismatch`, `.noSuchRecord`, `.valueTooLarge`.
+  func set(_ place: Int, of name: AnyRecordName, _ kind: RecordKind, to value: Value) throws {
     guard let stored = try transaction.reader.record(name, kind), stored.place.isVisible else {
       throw StoreError(.noSuchRecord, "no record named \(name)")
     }

@@ -64,13 +64,16 @@ public struct Counter<Record: Entity>: Sendable {
   /// `UPDATE Game SET score = 0` is something else: it takes away what the row shows, so that two devices which do it
   /// at once take it away twice.
   ///
-  /// Changes that the transaction has made before are captured first, as if it ended there: references must hold by
-  /// then. An error ends the whole transaction, also if the app catches it; so does a savepoint that is rolled back
-  /// after such a call within it. Cost: one row.
+  /// The number is written by a statement of the app's, for its triggers and checks. Changes that the transaction has
+  /// made before are captured first, as if it ended there: references must hold by then. A `StoreError` ends the whole
+  /// transaction, also if the app catches it; so does a savepoint that is rolled back after such a call within it.
+  /// Cost: one row.
   /// - Throws: `StoreError.noSuchRecord` if the record is not there; `.valueTooLarge` if the number and what was added
-  ///   are too far apart for 64 bits; `.notInWrite` if `db` is not that of a store's write. The whole write fails.
+  ///   are too far apart for 64 bits; `.writeIgnored` if a trigger of the app's ignores the write; `.notInWrite` if
+  ///   `db` is not that of a store's write; GRDB's `DatabaseError` if a check or trigger refuses the number. Nothing
+  ///   has changed then.
   public func set(_ number: Int64, of id: RecordName<Record>, in db: Database) throws {
-    try WritingSessions.listening(db).interlude { try CounterWrites($0).set(name, of: id.name, to: .integer(number)) }
+    try ColumnSetting.set(name, of: id.name, to: .integer(number), in: db)
   }
 }
 
@@ -96,10 +99,11 @@ extension Schema {
   /// try schema.set(db, AnyRecordName("Game|~|chess"), "score", to: 0)
   /// ```
   /// - Throws: `StoreError.unknownType`, `.unknownField`, `.typeMismatch` for any other field and for a value that does
-  ///   not fit, `.noSuchRecord`, `.valueTooLarge`, `.notInWrite`. The whole write fails.
+  ///   not fit, `.noSuchRecord`, `.valueTooLarge`, `.writeIgnored`, `.notInWrite`; GRDB's `DatabaseError` if a check or
+  ///   trigger refuses the value. Nothing has changed then.
   public func set(_ db: Database, _ name: AnyRecordName, _ field: String, to value: Value) throws {
     _ = try self.field(field, of: name)
-    try WritingSessions.listening(db).interlude { try CounterWrites($0).set(field, of: name, to: value) }
+    try ColumnSetting.set(field, of: name, to: value, in: db)
   }
 
   private func field(_ column: String, of name: AnyRecordName) throws(StoreError) -> FieldSchema {

@@ -34,13 +34,14 @@ public struct KeptField<Record: Entity>: Sendable {
   /// try store.write { db in try Game.best.set(0, of: chess, in: db) }
   /// ```
   ///
-  /// Changes that the transaction has made before are captured first, as if it ended there: references must hold by
-  /// then. An error ends the whole transaction, also if the app catches it; so does a savepoint that is rolled back
-  /// after such a call within it. Cost: one row.
+  /// The value is written by a statement of the app's, for its triggers and checks. Changes that the transaction has
+  /// made before are captured first, as if it ended there: references must hold by then. A savepoint that is rolled
+  /// back after such a call within it ends the whole transaction. Cost: one row.
   /// - Throws: `StoreError.noSuchRecord` if the record is not there; `.typeMismatch` for a value that the column does
-  ///   not take; `.notInWrite` if `db` is not that of a store's write. The whole write fails.
+  ///   not take; `.writeIgnored` if a trigger of the app's ignores the write; `.notInWrite` if `db` is not that of a
+  ///   store's write; GRDB's `DatabaseError` if a check or trigger refuses the value. Nothing has changed then.
   public func set(_ value: (any DatabaseValueConvertible)?, of id: RecordName<Record>, in db: Database) throws {
     let value = Value(value?.databaseValue ?? .null)
-    try WritingSessions.listening(db).interlude { try CounterWrites($0).set(name, of: id.name, to: value) }
+    try ColumnSetting.set(name, of: id.name, to: value, in: db)
   }
 }

@@ -80,7 +80,14 @@ struct OrderedRows {
     let wanted = members.filter { known[$0] != nil && seen.insert($0).inserted }
     let positions = wanted.map { known[$0] ?? nil }
     let staying = ListMoves.staying(positions)
-    guard staying.contains(false) else { return }
+    guard staying.contains(false) else {
+      // Whoever finds no room at an end of the list calls this to get some.
+      let ends = rows.compactMap(\.position)
+      if try !hasRoom(nil, ends.min()) || !hasRoom(ends.max(), nil) {
+        try writing { try renew(rows.map(\.member)) }
+      }
+      return
+    }
     do {
       // Every position is made before the first is written.
       var (new, left): ([(String, ListPosition)], ListPosition?) = ([], nil)
@@ -94,9 +101,30 @@ struct OrderedRows {
         new.append((member, position))
         left = position
       }
-      for (member, position) in new { try write(position, to: member) }
+      try writing { for (member, position) in new { try write(position, to: member) } }
     } catch let error as StoreError where error.code == .positionTooDeep {
-      try renew(wanted + rows.map(\.member).filter { !seen.contains($0) })
+      try writing { try renew(wanted + rows.map(\.member).filter { !seen.contains($0) }) }
+    }
+  }
+
+  /// Writes several rows, or none if something of the app's refuses one.
+  private func writing(_ body: () throws -> Void) throws {
+    try db.inSavepoint {
+      try body()
+      return .commit
+    }
+  }
+
+  /// Whether there are positions at an end of the list. Where a store has made its positions there always are.
+  private func hasRoom(_ left: ListPosition?, _ right: ListPosition?) throws -> Bool {
+    guard let end = left ?? right, end.bytes.count > ListPosition.byteLimit / 2 || end.bytes[0] == 0 else {
+      return true
+    }
+    do {
+      _ = try between(left, right)
+      return true
+    } catch let error as StoreError where error.code == .positionTooDeep {
+      return false
     }
   }
 

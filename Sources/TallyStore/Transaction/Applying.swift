@@ -9,6 +9,15 @@ final class Applying: @unchecked Sendable {
   let starts = TransactionStarts()
   /// Makes positions in ordered lists.
   let lists = ListKeys()
+  /// The column that a call of the app's is setting.
+  var setting: SetColumn?
+
+  /// The place of the column that is being set in a row; nil if it is none, or has been taken.
+  func takeSetting(of row: RowAddress) -> Int? {
+    guard let setting, setting.row == row else { return nil }
+    self.setting = nil
+    return setting.place
+  }
 
   /// What a connection keeps until it is closed, along with the function.
   private final class Holder {
@@ -33,4 +42,10 @@ final class Applying: @unchecked Sendable {
       { pointer in if let pointer { Unmanaged<Holder>.fromOpaque(pointer).release() } })
     guard result == SQLITE_OK else { throw DatabaseError(database, sql: nil) }
   }
+}
+
+/// A column that a call sets in a row: what was written there is captured as that, and not as a change.
+struct SetColumn {
+  let row: RowAddress
+  let place: Int
 }
