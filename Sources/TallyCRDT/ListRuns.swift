@@ -56,7 +56,8 @@ package struct ListRuns: Sendable {
       byLeast[next] = place
       return try Self.position(next)
     }
-    let run = try begin(left, right, &generator)
+    var run = try begin(left, right, &generator)
+    if run.position(0) == nil, let other = Self.shallower(left, right, &generator) { run = other }
     guard let first = run.position(0) else { throw .tooDeep }
     guard Self.isBefore(left, first), right.map({ Self.isBefore(first, $0) }) ?? true else { throw .noPlace }
     if runs.count == Self.limit { (runs, byLeast, byGreatest) = ([], [:], [:]) }
@@ -128,6 +129,29 @@ package struct ListRuns: Sendable {
   /// The number of a run that is alone where it is: there is room on either side.
   private static func middle(_ generator: inout some RandomNumberGenerator) -> UInt64 {
     UInt64.random(in: ListStep.runLimit / 4..<ListStep.runLimit / 4 * 3, using: &generator)
+  }
+
+  /// A run between two positions that is not beneath the first, for one so deep that nothing fits beneath it: as high
+  /// up as there is room, which at the end of a list there nearly always is. Nil if there is none.
+  private static func shallower(
+    _ left: [UInt8], _ right: [UInt8]?, _ generator: inout some RandomNumberGenerator
+  ) -> Run? {
+    func number(_ bytes: [UInt8]) -> UInt64 {
+      (0..<ListStep.runBytes).reduce(0) { $0 << 8 | ($1 < bytes.count ? UInt64(bytes[$1]) : 0) }
+    }
+    let (low, high) = (number(left), right.map(number) ?? ListStep.runLimit)
+    if low + 1 < high {
+      let width = min(window, high - low - 1)
+      return Run(path: [], run: low + 1 + UInt64.random(in: 0..<width, using: &generator))
+    }
+    for place in left.indices where left[place] < UInt8.max {
+      let path = left[..<place] + [left[place] + 1]
+      guard let right else { return Run(path: Array(path), run: middle(&generator)) }
+      if isBefore(Array(path), right), !right.starts(with: path) {
+        return Run(path: Array(path), run: middle(&generator))
+      }
+    }
+    return nil
   }
 
   /// A run between positions of which other programs have made one.

@@ -149,6 +149,55 @@ import Testing
     try expectConverged(store)
   }
 
+  /// Positions of other programs may leave no room behind them: then the list gets others.
+  @Test(arguments: CapturePath.allCases) func thereIsAlwaysAPlaceBehindAllOthers(_ path: CapturePath) throws {
+    let deep = [
+      Data(repeating: 1, count: 512), Data(repeating: 0xFE, count: 512), Data(repeating: 0xFF, count: 512),
+      Data(repeating: 0xFF, count: 511), Data(repeating: 0xFF, count: 6) + Data(repeating: 0x80, count: 506),
+      Data(repeating: 0xFF, count: 300) + Data(repeating: 0, count: 212),
+    ]
+    for (number, position) in deep.enumerated() {
+      let options = Lab.options(path)
+      let store = try filled(self.store("\(path)\(number)", options: options))
+      let peer = try other(store, "\(path)\(number) peer", options: options)
+      try append("ab", to: peer)
+      try run(peer, "UPDATE ORList_songs SET position = ? WHERE target = 'ORSong|~|b'", [position])
+      try store.sync(with: peer)
+      let before = try order(store)
+      try append("c", to: store)
+      #expect(try order(store) == before + "c", "\(number)")
+      try append("d", to: store)
+      try store.write { db in try ORList.songs.insert(db, try id("e"), to: list, at: .last) }
+      #expect(try order(store) == before + "cde", "\(number)")
+      try store.sync(with: peer)
+      #expect(try order(peer) == before + "cde", "\(number)")
+      try expectConverged(store, peer)
+    }
+  }
+
+  @Test func whereThereIsNoRoomAtTheEndAnOrderMakesSome() throws {
+    let store = try filled(store())
+    try append("ab", to: store)
+    for (position, place, end) in [
+      (Data(repeating: 0xFF, count: 512), ListPlace<RecordName<ORSong>>.last, "b"), (Data([0]), .first, "a"),
+    ] {
+      try run(store, "UPDATE ORList_songs SET position = ? WHERE target = ?", [position, try id(end)])
+      let summary = try store.summary()
+      let error = #expect(throws: StoreError.self) {
+        try store.write { db in try ORList.songs.insert(db, try id("c"), to: list, at: place) }
+      }
+      #expect(error?.code == .positionTooDeep && error?.message.contains("setOrder") == true)
+      #expect(try store.summary() == summary)
+      try store.write { db in
+        try ORList.songs.setOrder(db, ["a", "b"].map(id), of: list)
+        try ORList.songs.insert(db, try id("c"), to: list, at: place)
+      }
+      #expect(try order(store) == (end == "b" ? "abc" : "cab"))
+      try run(store, "DELETE FROM ORList_songs WHERE target = 'ORSong|~|c'")
+    }
+    try expectConverged(store)
+  }
+
   @Test func aPlaceInAnUnorderedRelationshipIsRefused() throws {
     let store = try scratch.store()
     let (game, ann) = (Game(name: "Chess"), Person(name: "Ann"))

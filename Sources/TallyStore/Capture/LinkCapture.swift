@@ -149,6 +149,7 @@ struct LinkCapture {
     for number in lists.keys.sorted() {
       for (source, links) in (lists[number] ?? [:]).sorted(by: { $0.key < $1.key }) {
         var last = try placeOthers(of: source, links[0].kind)
+        if try !hasRoom(behind: last) { last = try renewPlaces(of: source, links[0].kind) }
         for link in links {
           let position = try between(last, nil, link.kind)
           try captureAdd(link, at: position, nil)
@@ -188,6 +189,38 @@ struct LinkCapture {
       left = position
     }
     return ends.last ?? left
+  }
+
+  /// Whether there are positions behind one. Those of a store are never so deep that there are none.
+  private func hasRoom(behind last: ListPosition?) throws -> Bool {
+    guard let last, last.bytes.count > ListPosition.byteLimit / 2 else { return true }
+    return (try? keys.between(last, nil)) != nil
+  }
+
+  /// Gives all links of a list that are captured new places, of one run, in the order in which they are shown.
+  /// - Returns: the last position of the list.
+  private func renewPlaces(of source: AnyRecordName, _ kind: LinkKind) throws -> ListPosition? {
+    var links: [(key: LinkKey, link: StoredLink)] = []
+    let query = try transaction.connection.statement(kind.rowsFrom)
+    query.bind(1, source.text)
+    defer { query.reset() }
+    while try query.step() {
+      guard (try? query.clock(3)) != .unstamped, let key = try reader.key(in: query) else { continue }
+      links.append((key, try reader.link(in: query, kind)))
+    }
+    query.reset()
+    func isBefore(_ a: (key: LinkKey, link: StoredLink), _ b: (key: LinkKey, link: StoredLink)) -> Bool {
+      let (one, other) = (a.link.element.place?.position, b.link.element.place?.position)
+      guard let one, let other, one != other else { return one == other ? a.key.target < b.key.target : one == nil }
+      return one < other
+    }
+    var last: ListPosition?
+    for (key, link) in links.sorted(by: isBefore) {
+      guard let position = try between(last, nil, kind) else { break }
+      try move(key, kind, link, to: position)
+      last = position
+    }
+    return last
   }
 
   /// - Returns: nil if there is no room and it is not the app that writes: a merge goes on.
