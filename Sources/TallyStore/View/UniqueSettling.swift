@@ -92,9 +92,14 @@ struct UniqueSettling {
     else { return false }
     var shown = stored.values
     shown[group.unique.last] = value
+    let address = RowAddress(kind: kind.number, key: name.text)
+    var parked = reader.aside[address].flatMap { $0.parked == nil ? nil : $0 }
     view.writer.touches?.note(name)
     view.watch.note(name)
     if try view.writer.put(name, kind, stored.state, previous: stored, shown: shown) {
+      // In other columns the row waits as before.
+      parked?.parked = shown
+      if let parked { try reader.aside.insert(address, parked, view.connection) }
       view.noteGone()
       return true
     }
