@@ -79,4 +79,82 @@ extension UniqueFieldTests {
       try lab.expectEqual(["Shop", "tally_unique"])
     }
   }
+
+  /// A table in which an app admits no null.
+  private func strict(_ path: CapturePath, _ column: String, _ rules: [UniqueRule]) throws -> (Lab, Store, Store) {
+    let lab = try Lab(path, Self.schema(rules))
+    var stores: [Store] = []
+    for (name, store) in [("a", lab.a), ("b", lab.b)] {
+      try store.close()
+      let type = column == "name" ? "TEXT" : "INTEGER"
+      try lab.rebuild(name, "Shop", defining: [("\"\(column)\" \(type)", "\"\(column)\" \(type) NOT NULL")])
+      stores.append(try lab.reopened(name, Self.schema(rules)))
+      #expect(throws: DatabaseError.self) { try stores.last?.run("INSERT INTO Shop(id) VALUES('Shop|~|0')") }
+    }
+    return (lab, stores[0], stores[1])
+  }
+
+  private func exchange(_ a: Store, _ b: Store, isTurned: Bool) throws {
+    for (one, other) in isTurned ? [(b, a), (a, b)] : [(a, b), (b, a)] {
+      try one.apply(try other.delta(since: one.vector))
+    }
+    try a.sync(with: b)
+  }
+
+  @Test(arguments: CapturePath.allCases) func aTextThatMayNotBeNullIsRenamedInAnyOrderOfMerges(
+    _ path: CapturePath
+  ) throws {
+    for (isTurned, isLater) in [(false, false), (true, false), (false, true), (true, true)] {
+      let (lab, a, b) = try strict(path, "name", Self.unique)
+      for store in isLater ? [b, a] : [a, b] {
+        let id = store === a ? "Shop|~|a" : "Shop|~|b"
+        try store.run("INSERT INTO Shop(id, name, code) VALUES('\(id)', 'Market', 1)")
+      }
+      try exchange(a, b, isTurned: isTurned)
+      let (first, second) = isLater ? ("Shop|~|b", "Shop|~|a") : ("Shop|~|a", "Shop|~|b")
+      guard case .text(let renamed) = UniqueOracle.names("Market", second)[0] else { return }
+      for store in [a, b] {
+        #expect(try shown(store, first) == "Market 1 -" && shown(store, second) == "\(renamed) - -")
+        #expect(try store.status().setAside.isEmpty)
+      }
+      #expect(try rows(a) == rows(b))
+      // What was swapped elsewhere moves as well.
+      try a.run(
+        "UPDATE Shop SET name = 'tmp' WHERE id = '\(first)'", "UPDATE Shop SET name = 'Corner' WHERE id = '\(second)'",
+        "UPDATE Shop SET name = 'Market' WHERE id = '\(second)'",
+        "UPDATE Shop SET name = 'Corner' WHERE id = '\(first)'")
+      try exchange(a, b, isTurned: isTurned)
+      for store in [a, b] { #expect(try shown(store, second) == "Market - -" && shown(store, first) == "Corner 1 -") }
+      try expectConverged(a, b)
+      withExtendedLifetime(lab) {}
+    }
+  }
+
+  /// Where there is nothing else to show, the younger claim is set aside, wherever it came first.
+  @Test(arguments: CapturePath.allCases) func aNumberThatMayNotBeNullIsTheOlderClaimsInAnyOrderOfMerges(
+    _ path: CapturePath
+  ) throws {
+    for (isTurned, isLater) in [(false, false), (true, false), (false, true), (true, true)] {
+      let (lab, a, b) = try strict(path, "code", Self.unique)
+      for store in isLater ? [b, a] : [a, b] {
+        let id = store === a ? "Shop|~|a" : "Shop|~|b"
+        try store.run("INSERT INTO Shop(id, name, code) VALUES('\(id)', '\(id)', 1)")
+      }
+      try exchange(a, b, isTurned: isTurned)
+      let (first, second) = isLater ? ("Shop|~|b", "Shop|~|a") : ("Shop|~|a", "Shop|~|b")
+      for store in [a, b] {
+        #expect(try shown(store, first) == "\(first) 1 -" && shown(store, second) == nil)
+        #expect(try store.status().setAside.count == 1)
+      }
+      // It is there once the value is free.
+      try b.run("UPDATE Shop SET code = 2 WHERE id = '\(first)'")
+      try exchange(a, b, isTurned: isTurned)
+      for store in [a, b] {
+        #expect(try shown(store, first) == "\(first) 2 -" && shown(store, second) == "\(second) 1 -")
+        #expect(try store.status().setAside.isEmpty)
+      }
+      try expectConverged(a, b)
+      withExtendedLifetime(lab) {}
+    }
+  }
 }

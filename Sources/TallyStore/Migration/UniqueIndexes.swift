@@ -121,10 +121,11 @@ struct UniqueIndexes {
       }
       let wanted = stored.values[unique.last]
       if let key = unique.key(of: stored.values) { reader.aside.contested.mark(key) }
+      let value = try UniqueParking.standIn(for: wanted, of: name, unique, connection, besides: [wanted])
       try reader.aside.contested.insert(
-        address, unique.column, ContestedValues.Entry(wanted: wanted, shown: .null), connection)
+        address, unique.column, ContestedValues.Entry(wanted: wanted, shown: value), connection)
       var shown = stored.values
-      shown[unique.last] = .null
+      shown[unique.last] = value
       try transaction.writer.put(name, kind, stored.state, previous: stored, shown: shown)
     }
   }

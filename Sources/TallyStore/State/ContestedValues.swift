@@ -198,8 +198,24 @@ extension Dictionary where Value == Int {
 struct UniqueParking {
   let writer: StateWriter
 
-  /// The values that a row can show while others show its unique ones: null in their place. Which of them shows what in
-  /// the end is decided once all states are in.
+  /// What a row shows for the time being in the place of a value that another row shows: where the rule renames a text
+  /// that no row shows, since the column need not admit null. `others` are texts that will be shown.
+  static func standIn(
+    for wanted: Value, of name: AnyRecordName, _ unique: UniquePlaces, _ connection: Connection,
+    besides others: Set<Value> = []
+  ) throws -> Value {
+    guard unique.policy == .rename, case .text(let text) = wanted else { return .null }
+    let free = try UniqueName.first(for: text, of: name) { text in
+      let key = UniqueKey(kind: unique.kind.number, rule: unique.rule, values: [.text(text)])
+      return try others.contains(.text(text))
+        || UniqueRows(connection: connection).names(showing: key, unique)
+          .contains { $0 != name }
+    }
+    return .text(free)
+  }
+
+  /// The values that a row can show while others show its unique ones. Which of them shows what in the end is decided
+  /// once all states are in.
   /// - Returns: nil if no rule is in the way, but an index of the app's.
   func cleared(_ shown: [Value], _ name: AnyRecordName, _ kind: RecordKind) throws -> [Value]? {
     var values = shown
@@ -208,14 +224,15 @@ struct UniqueParking {
       guard let key = unique.key(of: shown),
         try UniqueRows(connection: writer.connection).names(showing: key, unique).contains(where: { $0 != name })
       else { continue }
-      values[unique.last] = .null
       // It may have been what the record showed instead of what it has.
       var wanted = shown[unique.last]
       if let known = writer.reader.aside.contested[address]?[unique.column], known.shown == wanted {
         wanted = known.wanted
       }
+      let value = try Self.standIn(for: wanted, of: name, unique, writer.connection)
+      values[unique.last] = value
       try writer.reader.aside.contested.insert(
-        address, unique.column, ContestedValues.Entry(wanted: wanted, shown: .null), writer.connection)
+        address, unique.column, ContestedValues.Entry(wanted: wanted, shown: value), writer.connection)
       writer.touch(ContestedValue.databaseTableName)
       writer.reader.aside.contested.mark(key)
       var own = key

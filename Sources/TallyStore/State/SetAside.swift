@@ -38,6 +38,13 @@ package struct SetAside: Sendable {
     /// Whether SQLite does not let go of a row that the state says is not there.
     var isHeld: Bool { mode == .kept && !isUnique && parked == nil }
 
+    /// Of a row that is kept out although it gives way to others: it gets in once they are gone.
+    var unique: Entry {
+      var entry = self
+      if mode == .withheld { entry.isUnique = true }
+      return entry
+    }
+
     package static func == (lhs: Entry, rhs: Entry) -> Bool { lhs.mode == rhs.mode && lhs.reason == rhs.reason }
   }
 

@@ -210,7 +210,7 @@ final class StateWriter {
       if refusal.isUnique, kind.entity?.unique.isEmpty == false,
         let cleared = try UniqueParking(writer: self).cleared(shown, name, kind)
       {
-        guard case .row = previous?.place else { return try show(name, kind, state, sum, cleared, previous, false) }
+        if previous?.isVisible != true { return try show(name, kind, state, sum, cleared, previous, false)?.unique }
         if try park(kind, state, sum, cleared, previous) { return nil }
       }
       if refusal.isUnique, case .row(let row, _) = previous?.place, let before = previous?.values {

@@ -104,6 +104,17 @@ extension ViewMaintainer {
         rivals[rival] = other
       }
     }
+    // Where a column does not admit null, nobody can show that instead.
+    for unique in UniquePlaces.contested(of: kind) where unique.policy == .clear {
+      guard let key = unique.key(of: shown), try !UniqueRows(connection: connection).admitNull(unique) else { continue }
+      let columns = unique.places.map { kind.columns[$0].name }
+      let claim = UniqueClaim(name, stored.state, kind, columns, reader)
+      for rival in try UniqueRows(connection: connection).names(showing: key, unique) where rival != name {
+        guard let other = try reader.record(rival, kind) else { continue }
+        guard claim < UniqueClaim(rival, other.state, kind, columns, reader) else { return false }
+        rivals[rival] = other
+      }
+    }
     guard !rivals.isEmpty else { return false }
     for (rival, other) in rivals.sorted(by: { $0.key < $1.key }) {
       guard try writer.put(rival, kind, other.state, previous: other, shown: nil) else { return false }

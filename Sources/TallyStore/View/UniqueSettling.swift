@@ -44,7 +44,9 @@ struct UniqueSettling {
     // What another one of them is to show must be free first.
     let targets = Set(group.members.filter { $0.name != group.holder }.map(\.target)).subtracting([.null])
     for member in group.members where member.current != member.target && targets.contains(member.current) {
-      if try show(.null, member.name, group) { hasChanged = true }
+      let value = try UniqueParking.standIn(
+        for: group.wanted, of: member.name, group.unique, view.connection, besides: targets.union([member.current]))
+      if try show(value, member.name, group) { hasChanged = true }
     }
     for member in group.members where member.name != group.holder {
       let entry = ContestedValues.Entry(wanted: group.wanted, shown: member.target, holder: group.holder)
@@ -60,11 +62,12 @@ struct UniqueSettling {
   private func vacate(_ name: AnyRecordName, _ group: UniqueGroup) throws -> Bool {
     let address = RowAddress(kind: group.key.kind, key: name.text)
     guard var entry = reader.aside.contested[address]?[group.unique.column] else { return false }
-    entry.shown = .null
+    entry.shown = try UniqueParking.standIn(
+      for: entry.wanted, of: name, group.unique, view.connection, besides: [entry.shown])
     try insert(name, entry, group)
     reader.aside.contested.mark(UniqueKey(kind: group.key.kind, rule: group.key.rule, values: [entry.wanted]))
     reader.aside.contested.mark(group.key)
-    return try show(.null, name, group)
+    return try show(entry.shown, name, group)
   }
 
   private func insert(_ name: AnyRecordName, _ entry: ContestedValues.Entry, _ group: UniqueGroup) throws {
