@@ -157,4 +157,40 @@ extension UniqueFieldTests {
       withExtendedLifetime(lab) {}
     }
   }
+
+  // MARK: Tools
+
+  @Test(arguments: CapturePath.allCases, [false, true])
+  func anIndexThatAToolHasDroppedIsBackBeforeAnybodyLooks(_ path: CapturePath, _ isClosed: Bool) throws {
+    for sql in [
+      "", "UPDATE Shop SET name = 'Market' WHERE id = 'Shop|~|c'", "UPDATE Shop SET note = 'm'",
+      "INSERT INTO Shop(id, name) VALUES('Shop|~|d', 'Market')", "DELETE FROM Shop WHERE id = 'Shop|~|a'",
+      "UPDATE Shop SET name = 'Market' WHERE id = 'Shop|~|b'", "UPDATE Shop SET name = 'Market', code = 1",
+    ] {
+      let lab = try Lab(path, Self.schema(Self.unique))
+      try lab.a.run("INSERT INTO Shop(id, name, code) VALUES('Shop|~|a', 'Market', 1), ('Shop|~|c', 'Corner', 2)")
+      try lab.b.run("INSERT INTO Shop(id, name, code) VALUES('Shop|~|b', 'Market', 1)")
+      try lab.sync()
+      if isClosed { try lab.a.close() }
+      #expect(try !isUnseen(lab))
+      try lab.shell("a", "DROP INDEX \"tally_unique.Shop.name\"", "DROP INDEX \"tally_unique.Shop.code\"", sql)
+      // Who only reads leaves it to one that writes.
+      #expect(try isUnseen(lab))
+      let a = isClosed ? try lab.reopened("a", Self.schema(Self.unique)) : lab.a
+      #expect(try a.verify().problems == [], "\(sql)")
+      #expect(try a.status().doubt == nil, "\(sql)")
+      #expect(try a.verify().problems == [], "\(sql)")
+      try a.sync(with: lab.b)
+      for table in ["Shop", "tally_unique"] { #expect(try Lab.rows(a, table) == Lab.rows(lab.b, table), "\(sql)") }
+      try expectConverged(a, lab.b)
+    }
+  }
+
+  private func isUnseen(_ lab: Lab) throws -> Bool {
+    var options = Lab.options(lab.path)
+    options.isReadOnly = true
+    let reader = try Store(existing: lab.scratch.path("a"), options: options)
+    defer { try? reader.close() }
+    return try UnseenTables.areThere(in: reader)
+  }
 }

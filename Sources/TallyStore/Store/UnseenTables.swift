@@ -1,7 +1,8 @@
 import GRDB
 
-/// Tables that were dropped and made again, or have lost their triggers, since a store that writes has looked: what was
-/// written to them is captured by the next one that does, and one that only reads knows nothing of it.
+/// Tables that were dropped and made again, or have lost their triggers or the indexes of their unique rules, since a
+/// store that writes has looked: what was written to them is captured by the next one that does, and one that only
+/// reads knows nothing of it.
 package enum UnseenTables {
   /// Whether there are any in a store's file. Cost: that of reading the SQL of the file's schema.
   package static func areThere(in store: Store) throws -> Bool {
@@ -17,6 +18,7 @@ package enum UnseenTables {
       {
         return true
       }
+      if try UniqueIndexes.differ(connection, catalog) { return true }
       return try !CaptureTriggers(connection, catalog, AppObjects(connection, catalog)).unwatched().isEmpty
     }
   }
