@@ -193,4 +193,36 @@ extension UniqueFieldTests {
     defer { try? reader.close() }
     return try UnseenTables.areThere(in: reader)
   }
+
+  /// A record that gets another name has what it had, and not what it showed instead.
+  @Test(arguments: CapturePath.allCases, [false, true])
+  func aRecordThatIsRenamedKeepsTheValueThatItWaitsFor(_ path: CapturePath, _ isOutside: Bool) throws {
+    let lab = try Lab(path, Self.schema(Self.unique))
+    try lab.a.run("INSERT INTO Shop(id, name, code) VALUES('Shop|~|a', 'Market', 1)")
+    try lab.b.run("INSERT INTO Shop(id, name, code, note) VALUES('Shop|~|b', 'Market', 1, 'n')")
+    try lab.sync()
+    let rename = "UPDATE Shop SET id = 'Shop|~|z' WHERE id = 'Shop|~|b'"
+    if isOutside { try lab.shell("a", rename) } else { try lab.a.run(rename) }
+    guard case .text(let renamed) = UniqueOracle.names("Market", "Shop|~|z")[0] else { return }
+    try lab.sync()
+    for store in [lab.a, lab.b] { #expect(try shown(store, "Shop|~|z") == "\(renamed) - n") }
+    try lab.expectEqual(["Shop", "tally_unique"])
+    try lab.b.run("DELETE FROM Shop WHERE id = 'Shop|~|a'")
+    try lab.sync()
+    for store in [lab.a, lab.b] { #expect(try shown(store, "Shop|~|z") == "Market 1 n") }
+    try lab.expectEqual(["Shop", "tally_unique"])
+  }
+
+  /// What is typed in the same transaction counts.
+  @Test(arguments: CapturePath.allCases) func aRecordThatIsRenamedAndGetsAnotherValueHasThat(_ path: CapturePath) throws
+  {
+    let lab = try Lab(path, Self.schema(Self.unique))
+    try lab.a.run("INSERT INTO Shop(id, name, code) VALUES('Shop|~|a', 'Market', 1)")
+    try lab.b.run("INSERT INTO Shop(id, name, code, note) VALUES('Shop|~|b', 'Market', 1, 'n')")
+    try lab.sync()
+    try lab.a.run("UPDATE Shop SET id = 'Shop|~|z', name = 'Corner' WHERE id = 'Shop|~|b'")
+    try lab.sync()
+    for store in [lab.a, lab.b] { #expect(try shown(store, "Shop|~|z") == "Corner - n") }
+    try lab.expectEqual(["Shop", "tally_unique"])
+  }
 }

@@ -69,3 +69,22 @@ extension RecordKind {
     return RecordKey(name)
   }
 }
+
+#if PlantedFaults
+  extension Capture {
+    /// Writes a delete to what a record owns, as SQL's own cascade would.
+    func deleteWhatIsOwned(by owner: AnyRecordName, _ delete: RecordState) throws {
+      for name in try SnapshotFacts(transaction.reader).owned(by: owner) where name != owner {
+        guard let kind = catalog.kind(of: name.type), let stored = try transaction.reader.record(name, kind),
+          stored.place.isVisible
+        else { continue }
+        let state = stored.state.merging(delete)
+        try transaction.writer.put(name, kind, state, previous: stored, shown: nil)
+        try transaction.changed(
+          name, kind, from: stored.state, to: state, dots: delete.deletes.map { $0.stamp.dot })
+        try transaction.view.markReferrers(of: name)
+        try deleteWhatIsOwned(by: name, delete)
+      }
+    }
+  }
+#endif

@@ -224,7 +224,7 @@ struct Capture {
       return try captureEdit(of: hidden, name, kind, after, refused)
     }
     let stamp = try transaction.stamp(over: hidden?.state.existence?.time)
-    var values = after.values
+    var values = try RenamedRow(after.clock, after.values, kind).values(for: name, transaction)
     for index in refused { values[index] = kind.columns[index].defaultValue }
     #if PlantedFaults
       let isLost = isLost && !environment.planted.contains(.returnedRowIsNew)
@@ -396,22 +396,3 @@ struct Capture {
     #endif
   }
 }
-
-#if PlantedFaults
-  extension Capture {
-    /// Writes a delete to what a record owns, as SQL's own cascade would.
-    private func deleteWhatIsOwned(by owner: AnyRecordName, _ delete: RecordState) throws {
-      for name in try SnapshotFacts(reader).owned(by: owner) where name != owner {
-        guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind),
-          stored.place.isVisible
-        else { continue }
-        let state = stored.state.merging(delete)
-        try writer.put(name, kind, state, previous: stored, shown: nil)
-        try transaction.changed(
-          name, kind, from: stored.state, to: state, dots: delete.deletes.map { $0.stamp.dot })
-        try transaction.view.markReferrers(of: name)
-        try deleteWhatIsOwned(by: name, delete)
-      }
-    }
-  }
-#endif

@@ -107,6 +107,12 @@ package struct ContestedValues: Sendable {
     return found.compactMap { try? AnyRecordName($0.key) }
   }
 
+  /// Whether a record shows one value in a column instead of another, which it has.
+  func isShown(_ shown: Value, for wanted: Value, _ kind: KindNumber, _ column: String) -> Bool {
+    waiting[Wanted(kind: kind, column: column, value: wanted)]?.contains { entries[$0]?[column]?.shown == shown }
+      ?? false
+  }
+
   /// As apps see it, ordered by record and column.
   package var list: [ContestedValue] {
     entries.sorted { $0.key < $1.key }.flatMap { address, columns in
