@@ -114,6 +114,12 @@ private func Sources_TallyStore_Store_Store_Changes_swift_2() throws {
 try store.captureChanges()
 }
 
+// Sources/TallyStore/Store/Store+Close.swift
+private func Sources_TallyStore_Store_Store_Close_swift_1() async throws {
+await engine.pause()
+try store.close()
+}
+
 // Sources/TallyStore/Store/Store+Compaction.swift
 private func Sources_TallyStore_Store_Store_Compaction_swift_1() throws {
 let report = try store.compact()
@@ -384,25 +390,19 @@ _ = store
 }
 
 // Sources/TallyStore/Store/Store.swift
-private func Sources_TallyStore_Store_Store_swift_5() async throws {
-await engine.pause()
-try store.close()
-}
-
-// Sources/TallyStore/Store/Store.swift
-private func Sources_TallyStore_Store_Store_swift_6() throws {
+private func Sources_TallyStore_Store_Store_swift_5() throws {
 let games = try store.read { db in try Game.order(Column("name")).fetchAll(db) }
 _ = games
 }
 
 // Sources/TallyStore/Store/Store.swift
-private func Sources_TallyStore_Store_Store_swift_7() async throws {
+private func Sources_TallyStore_Store_Store_swift_6() async throws {
 let count = try await store.read { db in try Game.fetchCount(db) }
 _ = count
 }
 
 // Sources/TallyStore/Store/Store.swift
-private func Sources_TallyStore_Store_Store_swift_8() throws {
+private func Sources_TallyStore_Store_Store_swift_7() throws {
 try store.write { db in
   try Game(name: "Chess").insert(db)
   try db.execute(sql: "DELETE FROM Game WHERE name IS NULL")
@@ -410,12 +410,12 @@ try store.write { db in
 }
 
 // Sources/TallyStore/Store/Store.swift
-private func Sources_TallyStore_Store_Store_swift_9() async throws {
+private func Sources_TallyStore_Store_Store_swift_8() async throws {
 try await store.write { db in try Game(name: "Chess").insert(db) }
 }
 
 // Sources/TallyStore/Store/Store.swift
-private func Sources_TallyStore_Store_Store_swift_10() throws {
+private func Sources_TallyStore_Store_Store_swift_9() throws {
 let commit = try store.commit { db in try Game(name: "Chess").insert(db) }
 let isReplicated = commit.dot != nil
 _ = commit

@@ -36,8 +36,8 @@ public final class Store: Sendable {
   package let options: StoreOptions
   let box = SessionBox()
   /// Whether the store is closed, or about to be.
-  private let isClosed = Atomic<Bool>(false)
-  private let closing = Mutex(())
+  let isClosed = Atomic<Bool>(false)
+  let closing = Mutex(())
   let applying = Applying()
   let turns = Turns()
   let catalogCache = Mutex<Catalog?>(nil)
@@ -207,50 +207,6 @@ public final class Store: Sendable {
     try StoreDoubt.note(.damaged, because: gone, at: options.environment.now(), connection)
     connection.forgetStatements()
     return gone
-  }
-
-  /// Closes the file: all of its connections, so that the store cannot be used afterwards.
-  ///
-  /// ```swift
-  /// await engine.pause()
-  /// try store.close()
-  /// ```
-  ///
-  /// It waits for reads and writes under way, so never call it inside one. Later ones throw `StoreError.closed`, as do
-  /// sequences of ``values(_:)``; those of ``events()`` end. Everything is in the file itself then, and the write-ahead
-  /// log beside it is gone or empty, unless another process or another `Store` has the file open: the last one to close
-  /// sees to it. A store that is released is closed as well. Closing a closed store does nothing.
-  /// - Throws: `DatabaseError` with SQLITE_BUSY if it is in use, as by a sync or ``verify(onProgress:)``; it stays
-  ///   open.
-  public func close() throws { try closing.withLock { _ in try closeOnce() } }
-
-  private func closeOnce() throws {
-    // What begins from now on is refused, and what GRDB refuses is explained: both before the connection goes.
-    guard !isClosed.exchange(true, ordering: .relaxed) else { return }
-    do {
-      try snapshots?.close()
-      try closeWriter()
-    } catch {
-      snapshots?.reopen()
-      isClosed.store(false, ordering: .relaxed)
-      throw error
-    }
-    eventFollowers.finish()
-    valueFollowers.finish(throwing: Self.closed)
-  }
-
-  private func closeWriter() throws {
-    if let pool = writer as? DatabasePool {
-      // A connection that only reads cannot write the log back, and as the last one to go it would leave it behind.
-      pool.invalidateReadOnlyConnections()
-      try pool.writeWithoutTransaction { db in
-        box.session = nil
-        try StoreFile.checkpoint(db)
-      }
-    } else {
-      writer.writeWithoutTransaction { _ in box.session = nil }
-    }
-    try writer.close()
   }
 
   static let closed = StoreError(.closed, "the store is closed")

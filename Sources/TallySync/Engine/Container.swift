@@ -68,6 +68,8 @@ public final class Container: Sendable {
     var current: String?
     /// The accounts by the name of their file.
     var people: [String: String] = [:]
+    /// The name under which the local store is to be put aside, as long as that has not been done.
+    var aside: String?
   }
 
   private struct State {
@@ -171,7 +173,8 @@ public final class Container: Sendable {
   ///   - id: the person, by the id that the account's service gives them; any text.
   ///   - localData: what becomes of what was made while no one was signed in.
   /// - Returns: the person's store.
-  /// - Throws: what opening and joining throw. The current account is then as before, and nothing is lost.
+  /// - Throws: what opening and joining throw. The current account is then as before, nothing is lost, and the store
+  ///   that was shown is open.
   public func signIn(_ id: String, localData: LocalData) throws -> Store {
     try state.withLock { state in
       let store = try open(.person(id), &state)
@@ -180,20 +183,26 @@ public final class Container: Sendable {
         try change(&state) { $0.current = id }
         return store
       }
-      // What was written while that went on: from here on nothing is.
-      try state.open[.local]?.close()
-      state.open[.local] = nil
+      // What was written while that went on. Nothing is meanwhile, and nothing after it.
+      let local = try open(.local, &state)
       let rest = try Store(path: file(of: .local).path, schema: schema, options: options)
-      let joined = Result { try Self.join(rest, into: store) }
-      try rest.close()
-      try joined.get()
-      let before = state.contents.current
-      try change(&state) { $0.current = id }
       do {
+        try local.close(after: {
+          try Self.join(rest, into: store)
+          try change(&state) { ($0.current, $0.aside) = (id, "local-\(UUID().uuidString.lowercased()).sqlite") }
+        })
+      } catch {
+        // Closed by its release, if not by this. That the sign-in has failed is the greater news.
+        try? rest.close()
+        throw error
+      }
+      state.open[.local] = nil
+      do {
+        try rest.close()
         try putLocalAside(&state)
       } catch {
-        try change(&state) { $0.current = before }
-        throw error
+        // It is done before a local store is opened again.
+        options.logger.warning("the local store is not put aside yet", metadata: ["error": "\(error)"])
       }
       return store
     }
@@ -222,7 +231,7 @@ public final class Container: Sendable {
   ///
   /// A task that is cancelled before this has begun throws `CancellationError`, and nothing has changed.
   /// - Returns: the person's store.
-  /// - Throws: what the synchronous version throws. The current account is then as before.
+  /// - Throws: what the synchronous version throws. The current account is then as before, and its store open.
   public func signIn(_ id: String, localData: LocalData) async throws -> Store {
     try await BlockingWork.run { [self] in try signIn(id, localData: localData) }
   }
@@ -275,6 +284,7 @@ public final class Container: Sendable {
 
   private func open(_ account: Account, _ state: inout State) throws -> Store {
     if let store = state.open[account] { return store }
+    if account == .local { try putLocalAside(&state) }
     let file = file(of: account)
     if case .person(let id) = account, state.contents.people[file.lastPathComponent] == nil {
       try change(&state) { $0.people[file.lastPathComponent] = id }
@@ -301,14 +311,16 @@ public final class Container: Sendable {
 
   private static let suffixes = ["", "-wal", "-shm", "-incarnation", TransferShelf.suffix]
 
+  /// Gives the local store that was moved into an account another name, so that the app begins empty after signing out.
+  /// Where it was ended in the midst of that, it goes on.
   private func putLocalAside(_ state: inout State) throws {
-    try state.open.removeValue(forKey: .local)?.close()
-    let file = file(of: .local)
-    let aside = directory.appendingPathComponent("local-\(UUID().uuidString.lowercased()).sqlite")
+    guard let name = state.contents.aside else { return }
+    let (file, aside) = (file(of: .local), directory.appendingPathComponent(name))
     // The log first: without it the database would be older than what was joined, but never the other way round.
     for suffix in Self.suffixes.reversed() where FileManager.default.fileExists(atPath: file.path + suffix) {
       try FileManager.default.moveItem(atPath: file.path + suffix, toPath: aside.path + suffix)
     }
+    try change(&state) { $0.aside = nil }
   }
 
   private func remove(_ file: URL) throws {
