@@ -14,8 +14,8 @@ struct CloneCommand: ParsableCommand {
       command of several words that runs tally serve --stdio. A folder, a relay and a peer hold records and not the app's tables, so \
       they need --schema; tally schema STORE prints that of a store.
 
-      If nothing has arrived when it fails, there is no store afterwards. If a part has, the store stays with what is complete of \
-      it, and tally sync goes on.
+      The store appears when all has arrived. Until then it is in the folder STORE.part: if the tool fails, is ended or killed, the same \
+      command goes on there. With another place or schema it begins again.
 
       Examples:
         tally clone scores.tally /media/stick/scores.tally
@@ -46,12 +46,26 @@ struct CloneCommand: ParsableCommand {
   func run() throws {
     let made = NewStore(store)
     try made.check()
-    let schema = try declared()
-    try made.create { try Store(path: $0, schema: schema).close() }
+    let partial = try PartialStore(made, from: origin, try declared())
     do {
-      try source.sync(store, waiting, progress)
+      try source.sync(partial.path, named: store, waiting, progress)
     } catch {
-      try leave(made, after: error)
+      // That nothing can be read of it is the lesser news.
+      if (try? partial.removeIfEmpty(waiting.timeout)) != true {
+        complain("what has arrived is in \(printable(store)).part; the same command goes on")
+      }
+      throw error
+    }
+    try partial.finish()
+  }
+
+  /// The place by a name that is the same in every folder.
+  private var origin: String {
+    switch source {
+    case .file(let other): "file:" + URL(fileURLWithPath: other).path
+    case .folder(let folder): "folder:" + URL(fileURLWithPath: String(folder.dropFirst("folder:".count))).path
+    case .relay(let address, _): address
+    case .peer(let peer, _): peer
     }
   }
 
@@ -63,16 +77,5 @@ struct CloneCommand: ParsableCommand {
       )
     }
     return try OpenStore.reading(other, waiting.timeout) { try $0.schema }
-  }
-
-  /// Removes a store in which nothing has arrived, and says what to do with any other.
-  private func leave(_ made: NewStore, after error: any Error) throws {
-    let isEmpty = try OpenStore.reading(store, waiting.timeout) { try $0.vector.isEmpty }
-    if isEmpty, access(store + "-transfers", F_OK) != 0 {
-      made.remove()
-    } else {
-      complain("\(printable(store)) has a part of it; tally sync goes on")
-    }
-    throw error
   }
 }

@@ -4,6 +4,8 @@ import TallySync
 /// `tally sync STORE --via PEER`.
 struct SyncWithPeer {
   var store: String
+  /// What it is called in what is printed.
+  var name: String
   var peer: String
   var isWatching: Bool
   var security: SecurityOptions
@@ -25,7 +27,7 @@ struct SyncWithPeer {
       }
       progress.end()
       try Output.run { output in
-        for line in SyncLines.of(outcome, self.store) { try output.line(line) }
+        for line in SyncLines.of(outcome, name) { try output.line(line) }
         try output.line(SyncLines.summary(outcome, isEnded: isWatching))
       }
     }

@@ -50,16 +50,11 @@ struct NewStore {
     } catch let error as DatabaseError {
       throw Failure(ExitStatus(of: error), "\(path): \(Failure.message(of: error))")
     }
-    try takeName(made)
+    try take(made)
   }
 
-  /// Removes the store that was created, and is closed, with the files that belong to it.
-  func remove() {
-    for part in ["", "-wal", "-shm", "-journal", "-incarnation"] { unlink(path + part) }
-  }
-
-  /// Of two that create the same store, one fails.
-  private func takeName(_ made: String) throws {
+  /// Gives a store that was made beside it, and is closed, this name. Of two that create the same store, one fails.
+  func take(_ made: String) throws {
     if link(made, path) != 0 {
       // Some file systems, of memory cards for instance, know no second name of a file.
       guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS].contains(errno), access(path, F_OK) != 0, rename(made, path) == 0

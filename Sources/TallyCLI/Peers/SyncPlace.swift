@@ -44,27 +44,29 @@ enum SyncPlace {
     throw ValidationError("a secret or certificates go with tcp://; what a command says is its own matter")
   }
 
-  /// Brings a store and this place to the same state, and prints what each took.
+  /// Brings a store and this place to the same state, and prints what each took; the store by its name, or by another.
   func sync(
-    _ store: String, isWatching: Bool = false, _ waiting: WaitingOptions, _ progress: ProgressOptions
+    _ store: String, named name: String? = nil, isWatching: Bool = false, _ waiting: WaitingOptions,
+    _ progress: ProgressOptions
   ) throws {
+    let name = name ?? store
     switch self {
-    case .file(let other): try Self.sync(store, with: other, waiting, progress)
+    case .file(let other): try Self.sync(store, named: name, with: other, waiting, progress)
     case .folder(let place): try SyncThroughFolder(place).run(store, waiting, progress)
     case .relay(let place, let tokenFile):
       try SyncThroughRelay(place, tokenFile: tokenFile, isWatching: isWatching).run(store, waiting, progress)
     case .peer(let peer, let security):
       let sync = SyncWithPeer(
-        store: store, peer: peer, isWatching: isWatching, security: security, timeout: waiting.timeout,
+        store: store, name: name, peer: peer, isWatching: isWatching, security: security, timeout: waiting.timeout,
         progress: progress)
       try sync.run()
     }
   }
 
   private static func sync(
-    _ first: String, with second: String, _ waiting: WaitingOptions, _ progress: ProgressOptions
+    _ path: String, named first: String, with second: String, _ waiting: WaitingOptions, _ progress: ProgressOptions
   ) throws {
-    try OpenStore.writing(first, waiting.timeout) { one in
+    try OpenStore.writing(path, waiting.timeout) { one in
       try OpenStore.writing(second, waiting.timeout) { two in
         let bar = Progress("syncing", progress)
         defer { bar.end() }
