@@ -77,6 +77,7 @@ let tallyMacros: Target.Dependency = .target(name: "TallyMacros", condition: .wh
   let hasStubs = Context.environment["TALLY_TESTS"] != nil
 #endif
 let cloudKit: [Target.Dependency] = hasStubs ? ["CloudKit"] : []
+let cloudKitStub: [SwiftSetting] = hasStubs ? [.define("CloudKitStub")] : []
 let cloudKitTests: [Target] =
   hasStubs
   ? [
@@ -228,10 +229,10 @@ let package = Package(
     .target(
       name: "TallyRig",
       dependencies: [
-        "TallyCRDT", "TallyFaults", "TallyRecovery", "TallyRelay", "TallyRelayProtocol", "TallyWire", "TallyStore",
-        "TallySync", "TallyTesting", grdb,
-      ],
-      path: "Tests/Support"),
+        "Tally", "TallyCRDT", "TallyCloudKit", "TallyFaults", "TallyRecovery", "TallyRelay", "TallyRelayProtocol",
+        "TallyWire", "TallyStore", "TallySync", "TallyTesting", grdb,
+      ] + cloudKit,
+      path: "Tests/Support", swiftSettings: cloudKitStub),
     .executableTarget(
       name: "TallyCLI",
       dependencies: [

@@ -79,7 +79,7 @@ while IFS= read -r line; do complain "CHANGELOG.md says it twice: ${line:0:70}";
 # `make long` plays every tier that there is.
 while IFS= read -r tier; do
   grep -qE "^for tier in .*\b$tier\b" Scripts/long.sh || complain "Scripts/long.sh does not play the tier $tier"
-done < <(sed -nE 's/^  case ([a-z]+)$/\1/p' Tests/Support/Playground/SimulationTier.swift)
+done < <(sed -nE 's/^ +case ([a-z]+)$/\1/p' Tests/Support/Playground/SimulationTier.swift)
 
 # Each decision is in the list of them.
 for file in Docs/Decisions/0*.md; do

@@ -1,7 +1,7 @@
 #if canImport(CloudKit)
   import CloudKit
 
-  /// All that a mailbox asks of a database: five calls, with the signatures of `CKDatabase`.
+  /// All that a mailbox asks of a database: six calls, with the signatures of `CKDatabase`.
   package protocol CloudKitDatabase: Sendable {
     func recordZoneChanges(
       inZoneWith zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?, desiredKeys: [CKRecord.FieldKey]?,
@@ -33,6 +33,9 @@
       saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>],
       deleteResults: [CKSubscription.ID: Result<Void, any Error>]
     )
+
+    func subscriptions(for ids: [CKSubscription.ID]) async throws
+      -> [CKSubscription.ID: Result<CKSubscription, any Error>]
   }
 
   extension CKDatabase: CloudKitDatabase {}

@@ -2,20 +2,29 @@
   import Synchronization
   import TallySync
 
-  /// What a mailbox knows in this process: after which cursors nothing is known to have come, who waits, whether
-  /// notifications arrive, and until when iCloud asks not to be asked.
+  /// What a mailbox knows in this process: after which cursors nothing is known to have come, who waits, whether there
+  /// is a subscription and notifications arrive, and until when iCloud asks not to be asked.
   final class CloudKitFollower: Sendable {
     private struct Waiter {
       var cursor: MailboxCursor?
       var continuation: CheckedContinuation<Void, any Error>
     }
 
+    /// What is known of the subscription at the server.
+    private enum Subscription {
+      /// Nothing: it is to be saved.
+      case wanted
+      case there
+      /// It could not be saved, so often in a row, and is tried again at this time.
+      case missing(CloudKitError, failures: Int, next: CloudKitMailbox.Instant)
+    }
+
     private struct State {
       /// Cursors after which nothing is known to have come, with the own entries that came since their token was given.
       var current: [MailboxCursor: Set<String>] = [:]
-      var asked: CloudKitMailbox.Instant?
+      var looked: CloudKitMailbox.Instant?
       var isNotified = false
-      var isSubscribed = false
+      var subscription = Subscription.wanted
       var isChecked = false
       /// Grows with each notification and each change of the account, so that an answer that was on its way meanwhile
       /// counts for nothing.
@@ -25,8 +34,12 @@
       var pausedUntil: CloudKitMailbox.Instant?
       var pause: CloudKitError?
       var sentAlong = 0
+      /// The entries whose content others were asked for, and when.
+      var asked: [String: CloudKitMailbox.Instant] = [:]
       var nextWaiter = 0
       var waiting: [Int: Waiter] = [:]
+
+      var isSubscribed: Bool { if case .there = subscription { true } else { false } }
 
       mutating func takeWaiting(besides cursor: MailboxCursor? = nil) -> [CheckedContinuation<Void, any Error>] {
         let woken = waiting.filter { cursor == nil || $0.value.cursor != cursor }
@@ -38,10 +51,6 @@
     private let state = Mutex(State())
     private static let mostCursors = 16
 
-    var isSubscribed: Bool {
-      get { state.withLock { $0.isSubscribed } }
-      set { state.withLock { $0.isSubscribed = newValue } }
-    }
     var isChecked: Bool { state.withLock { $0.isChecked } }
     var generation: Int { state.withLock { $0.generation } }
     var accounts: Int { state.withLock { $0.accounts } }
@@ -54,16 +63,51 @@
       }
     }
 
+    // MARK: The subscription
+
+    /// Whether the subscription is to be saved now.
+    func wantsSubscription(at now: CloudKitMailbox.Instant) -> Bool {
+      state.withLock { state in
+        switch state.subscription {
+        case .wanted: true
+        case .there: false
+        case .missing(_, _, let next): now >= next
+        }
+      }
+    }
+
+    /// Why there is no subscription, so that passes ask each time; nil if there is one, or none was wanted yet.
+    var subscriptionError: CloudKitError? {
+      state.withLock { state in
+        if case .missing(let error, _, _) = state.subscription { error } else { nil }
+      }
+    }
+
+    func noteSubscribed() { state.withLock { $0.subscription = .there } }
+
+    /// The subscription could not be saved. The pause until the next try doubles, from a minute to an hour.
+    func noteNotSubscribed(_ error: CloudKitError, at now: CloudKitMailbox.Instant) {
+      state.withLock { state in
+        var failures = 1
+        if case .missing(_, let before, _) = state.subscription { failures = before + 1 }
+        let pause = Duration.seconds(min(60 << min(failures - 1, 6), 3_600))
+        state.subscription = .missing(error, failures: failures, next: now + max(pause, error.retryAfter ?? .zero))
+      }
+    }
+
+    /// The subscription may have gone, with its zone.
+    func doubtSubscription() { state.withLock { if $0.isSubscribed { $0.subscription = .wanted } } }
+
     // MARK: What is known of news
 
     /// Whether nothing has come after a cursor, as far as notifications tell, which arrive, and for not longer than
     /// silence is believed.
     func isCurrent(_ cursor: MailboxCursor, at now: CloudKitMailbox.Instant, believing silence: Duration) -> Bool {
       state.withLock { state in
-        guard state.isNotified, state.isSubscribed, state.current[cursor] != nil, let asked = state.asked else {
+        guard state.isNotified, state.isSubscribed, state.current[cursor] != nil, let looked = state.looked else {
           return false
         }
-        return now - asked < silence
+        return now - looked < silence
       }
     }
 
@@ -78,7 +122,7 @@
         guard state.generation == generation else { return [] }
         if hadNews || state.current.count >= Self.mostCursors { state.current = [:] }
         state.current[cursor] = []
-        state.asked = now
+        state.looked = now
         return hadNews ? state.takeWaiting(besides: cursor) : []
       }
       for continuation in woken { continuation.resume() }
@@ -106,7 +150,7 @@
         state.generation += 1
         state.current = [:]
         if isNotification { state.isNotified = true }
-        if isAccount { (state.isChecked, state.isSubscribed, state.accounts) = (false, false, state.accounts + 1) }
+        if isAccount { (state.isChecked, state.subscription, state.accounts) = (false, .wanted, state.accounts + 1) }
         return state.takeWaiting()
       }
       for continuation in woken { continuation.resume() }
@@ -156,6 +200,21 @@
           error.code, error.message, retryAfter: until - now, cloudKitCode: error.cloudKitCode)
       }
     }
+
+    // MARK: Contents
+
+    /// Those entries of which others have not been asked for the content within a day; they are taken for asked now.
+    func beginAsking(for names: [String], at now: CloudKitMailbox.Instant) -> [String] {
+      state.withLock { state in
+        state.asked = state.asked.filter { now - $0.value < .seconds(86_400) }
+        let rest = names.filter { state.asked[$0] == nil }
+        for name in rest { state.asked[name] = now }
+        return rest
+      }
+    }
+
+    /// They were not asked after all.
+    func endAsking(for names: [String]) { state.withLock { for name in names { $0.asked[name] = nil } } }
 
     /// Whether a content goes along with a listing: a pass keeps so much of one.
     func sendsAlong(_ byteCount: Int) -> Bool {

@@ -6,6 +6,8 @@
   extension CloudKitMailbox {
     private static let kindKey = "kind", sizeKey = "size"
     static let bodyKey = "body", assetKey = "asset"
+    /// The day on which a device has asked for the content, counted from 1970.
+    private static let askedKey = "asked"
 
     /// Returns what has come after a cursor: one request, or none while notifications arrive and tell of nothing.
     ///
@@ -18,7 +20,7 @@
       if let cursor, known != nil, follower.isCurrent(cursor, at: settings.now(), believing: settings.silence) {
         return MailboxPage(items: [], cursor: cursor, isListing: false)
       }
-      if !follower.isSubscribed { try await inZone { try await subscribe() } }
+      try await subscribe()
       let generation = follower.generation
       guard let known else { return try await list(since: generation) }
       do {
@@ -27,8 +29,8 @@
         where error.cloudKitCode == .changeTokenExpired || error.cloudKitCode == .zoneNotFound
       {
         // With a zone its subscriptions are gone.
-        follower.isSubscribed = false
-        try await inZone { try await subscribe() }
+        follower.doubtSubscription()
+        try await subscribe()
         return try await list(since: follower.generation)
       }
     }
@@ -48,7 +50,7 @@
       } catch let error as CloudKitError where error.cloudKitCode == .zoneNotFound {
         if error.isReset { try await deleteZone() }
         try await makeZone()
-        follower.isSubscribed = false
+        follower.doubtSubscription()
         return try await body()
       }
     }
@@ -58,16 +60,21 @@
     {
       let answer = try await request {
         try await database.recordZoneChanges(
-          inZoneWith: zoneID, since: known?.token, desiredKeys: [Self.kindKey, Self.sizeKey, Self.bodyKey],
+          inZoneWith: zoneID, since: known?.token,
+          desiredKeys: [Self.kindKey, Self.sizeKey, Self.bodyKey, Self.askedKey],
           resultsLimit: nil)
       }
       let own = follower.own(since: cursor)
       var found: [(date: Date, item: MailboxItem)] = []
-      for (id, result) in answer.modificationResultsByID where !own.contains(id.recordName) {
+      for (id, result) in answer.modificationResultsByID {
+        let isOwn = own.contains(id.recordName)
         switch result {
         case .success(let modification):
-          guard modification.record.recordType == Self.recordType else { continue }
-          found.append((modification.record.creationDate ?? .distantPast, item(modification.record)))
+          let record = modification.record
+          // An own entry is known, unless somebody has asked for its content.
+          guard record.recordType == Self.recordType, !isOwn || record[Self.askedKey] != nil else { continue }
+          found.append((record.creationDate ?? .distantPast, item(record)))
+        case .failure where isOwn: continue
         case .failure:
           // It is there; why it cannot be read, reading it will tell.
           found.append((.distantPast, MailboxItem(name: id.recordName)))
@@ -100,6 +107,7 @@
       let name = record.recordID.recordName
       let size = (record[Self.sizeKey] as? Int64).flatMap(Int.init(exactly:)).flatMap { $0 < 0 ? nil : $0 }
       var item = MailboxItem(name: name, byteCount: size)
+      item.version = (record[Self.askedKey] as? Int64).map { "asked \($0)" }
       guard let body = record.encryptedValues[Self.bodyKey] as? Data, size == nil || body.count == size else {
         return item
       }
@@ -111,7 +119,7 @@
 
     /// The bytes of an entry from an offset on. CloudKit gives a record or an asset whole: it is kept while it is read,
     /// so that going on costs nothing.
-    /// - Throws: `MailboxError` of code `noSuchFile` if there is no such entry, `unreadable` if iCloud has its record
+    /// - Throws: `MailboxError` of code `noSuchFile` if there is no such entry, `contentLost` if iCloud has its record
     ///   without its content; ``CloudKitError``; `CancellationError`.
     public func get(_ name: String, from offset: Int) async throws -> any AsyncSequence<[UInt8], any Error> {
       guard Self.isName(name) else { throw MailboxError(.noSuchFile, "no entry has such a name") }
@@ -119,9 +127,9 @@
       if let file = spool.open(name) { return CloudKitPieces(.file(file), name, offset, spool) }
       let id = CKRecord.ID(recordName: name, zoneID: zoneID)
       // All fields: an asset is only downloaded if it is asked for.
-      let results = try await request { try await database.records(for: [id], desiredKeys: nil) }
       let record: CKRecord
       do {
+        let results = try await request { try await database.records(for: [id], desiredKeys: nil) }
         guard let result = results[id] else { throw CKError(.unknownItem) }
         record = try result.get()
       } catch {
@@ -134,7 +142,7 @@
       // Opened at once: the system removes the file when it likes.
       guard let url = (record[Self.assetKey] as? CKAsset)?.fileURL, let file = try? FileHandle(forReadingFrom: url)
       else {
-        throw MailboxError(.unreadable, "iCloud has the record without its content")
+        throw MailboxError(.contentLost, "iCloud has the record without its content")
       }
       spool.keep(name, copyOf: url, byteCount: (record[Self.sizeKey] as? Int64).map { Int(clamping: $0) } ?? 0)
       return CloudKitPieces(.file(file), name, offset, spool)
@@ -145,7 +153,7 @@
       switch error.cloudKitCode {
       case .unknownItem, .zoneNotFound: MailboxError(.noSuchFile, "there is no such entry", cause: error)
       case .assetFileNotFound, .assetNotAvailable, .assetFileModified:
-        MailboxError(.unreadable, "iCloud has the record without its content", cause: error)
+        MailboxError(.contentLost, "iCloud has the record without its content", cause: error)
       default: error
       }
     }
@@ -169,6 +177,29 @@
         }
       }
       return contents
+    }
+
+    /// Asks the person's other devices for contents that iCloud has lost, by the day in a field of each record: devices
+    /// are told of that as of any change, and look into the entry themselves. Two requests, once a day for each entry.
+    ///
+    /// Nothing is removed for it: that this device cannot read an asset does not mean that no other can.
+    /// - Throws: ``CloudKitError``; `CancellationError`.
+    public func ask(for names: [String]) async throws {
+      let names = follower.beginAsking(for: names.filter(Self.isName), at: settings.now())
+      do {
+        let day = Int64(settings.date().timeIntervalSince1970 / 86_400)
+        try await inParts(names.map { CKRecord.ID(recordName: $0, zoneID: zoneID) }) { part in
+          let found = try await request { try await database.records(for: part, desiredKeys: [Self.askedKey]) }
+          // Of one that has gone the next page tells.
+          let records = found.values.compactMap { try? $0.get() }.filter { $0[Self.askedKey] as? Int64 ?? 0 < day }
+          guard !records.isEmpty else { return }
+          for record in records { record[Self.askedKey] = day }
+          if let error = try await save(records).values.compactMap(\.self).first { throw error }
+        }
+      } catch {
+        follower.endAsking(for: names)
+        throw error
+      }
     }
 
     /// Does something with some items at a time, and with half as many where iCloud finds them too many.

@@ -100,7 +100,7 @@
     /// Saves records, each as if it were saved alone.
     /// - Returns: the error of each; nil for one that is there now.
     /// - Throws: what concerns all of them.
-    private func save(_ records: [CKRecord]) async throws -> [CKRecord.ID: CloudKitError?] {
+    func save(_ records: [CKRecord]) async throws -> [CKRecord.ID: CloudKitError?] {
       var errors: [CKRecord.ID: any Error] = [:]
       try Task.checkCancellation()
       do {

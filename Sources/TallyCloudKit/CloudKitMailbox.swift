@@ -37,6 +37,8 @@
       package var center = NotificationCenter.default
       /// The time, for tests that have their own.
       package var now: @Sendable () -> Instant = { ContinuousClock.now }
+      /// The date, likewise.
+      package var date: @Sendable () -> Date = { Date() }
 
       /// Creates the default settings, which are right for an app.
       public init() {}
@@ -102,6 +104,9 @@
     public var name: String { "iCloud \(containerName) \(zoneName)" }
     /// The container, the person and the zone: for each person a store remembers a place of its own.
     public var identity: String { "cloudkit \(containerName) \(account) \(zoneName)" }
+    /// Why there is no subscription to the zone, so that passes ask iCloud each time; nil if there is one, and before
+    /// the first pass. It is tried again after a minute, two, four, up to an hour, and at each launch.
+    public var pollingError: (any TallyError)? { follower.subscriptionError }
     /// Always `.log`: iCloud keeps what it has accepted, and shows everybody one order.
     public var kind: MailboxKind { .log }
 
@@ -169,12 +174,13 @@
 
     // MARK: Requests
 
-    /// Makes a request, unless iCloud has asked to wait.
+    /// Makes a request, unless iCloud has asked to wait. With `pausesAll` false a pause that it asks for is the
+    /// caller's to keep, for this kind of request.
     /// - Throws: ``CloudKitError``; `CancellationError`.
-    func request<T>(_ body: () async throws -> T) async throws -> T {
+    func request<T>(pausesAll: Bool = true, _ body: () async throws -> T) async throws -> T {
       try await checkAccount()
       let accounts = follower.accounts
-      let value = try await ask(body)
+      let value = try await ask(pausesAll: pausesAll, body)
       // It may be of the other person's database.
       guard follower.accounts == accounts else {
         throw CloudKitError(.unreachable, "the account has changed while iCloud was asked")
@@ -183,24 +189,24 @@
     }
 
     /// The same for what asks whose account it is.
-    func ask<T>(_ body: () async throws -> T) async throws -> T {
+    private func ask<T>(pausesAll: Bool = true, _ body: () async throws -> T) async throws -> T {
       try Task.checkCancellation()
       if let pause = follower.pause(at: settings.now()) { throw pause }
       do {
         return try await body()
       } catch {
-        throw try failure(error)
+        throw try failure(error, pausesAll: pausesAll)
       }
     }
 
     /// The error for what CloudKit has thrown, or says of one item.
     /// - Throws: `CancellationError`, if that is what it was.
-    func failure(_ error: any Error) throws -> CloudKitError {
+    func failure(_ error: any Error, pausesAll: Bool = true) throws -> CloudKitError {
       guard !(error is CancellationError), (error as? CKError)?.code != .operationCancelled || !Task.isCancelled else {
         throw CancellationError()
       }
       let failure = CloudKitError(error)
-      follower.notePause(failure, at: settings.now())
+      if pausesAll { follower.notePause(failure, at: settings.now()) }
       if failure.code == .notSignedIn || failure.code == .temporarilyUnavailable { follower.noteNews(isAccount: true) }
       return failure
     }
@@ -226,8 +232,17 @@
       if !follower.noteChecked(since: accounts) { try await checkAccount() }
     }
 
-    /// Makes the zone, or finds that it is there.
+    /// Makes the zone, or finds that it is there. What is left of one whose keys are gone is deleted first.
     func makeZone() async throws {
+      do {
+        try await saveZone()
+      } catch let error as CloudKitError where error.isReset {
+        try await deleteZone()
+        try await saveZone()
+      }
+    }
+
+    private func saveZone() async throws {
       let results = try await request {
         try await database.modifyRecordZones(saving: [CKRecordZone(zoneID: zoneID)], deleting: [])
       }
@@ -241,21 +256,6 @@
         let failure = try failure(error)
         guard failure.cloudKitCode == .zoneNotFound else { throw failure }
       }
-    }
-
-    /// Subscribes to changes of the zone, once in a process: the subscription stays, but may have gone with the zone.
-    func subscribe() async throws {
-      let subscription = CKRecordZoneSubscription(zoneID: zoneID, subscriptionID: subscriptionID)
-      let info = CKSubscription.NotificationInfo()
-      info.shouldSendContentAvailable = true
-      subscription.notificationInfo = info
-      do {
-        let results = try await request { try await database.modifySubscriptions(saving: [subscription], deleting: []) }
-        if case .failure(let error) = results.saveResults[subscriptionID] { throw try failure(error) }
-      } catch let error as CloudKitError where error.cloudKitCode == .serverRejectedRequest {
-        // It is there already.
-      }
-      follower.isSubscribed = true
     }
 
     /// Returns when there may be something after a cursor: a notification has come, or this mailbox has put something.

@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import Tally
 import TallyCloudKit
+import TallyRig
 import TallySync
 import Testing
 

@@ -1,6 +1,7 @@
 import CloudKit
 import Tally
 import TallyCloudKit
+import TallyRig
 import TallySync
 import TallyTesting
 import Testing

@@ -2,6 +2,7 @@ import CloudKit
 import Foundation
 import Tally
 import TallyCloudKit
+import TallyRig
 import TallySync
 import TestEffort
 import Testing
@@ -91,6 +92,10 @@ import Testing
     if call == .records {
       // It concerns one entry, which waits; the rest of the pass goes on, unless iCloud asks for a pause.
       #expect(error?.code == (row.retryAfter == nil ? nil : .busy))
+    } else if call == .subscriptions {
+      // Passes ask each time then, and all else is as always: `CloudKitSubscriptionTests`.
+      #expect(error == nil)
+      #expect((phone.mailbox.pollingError as? CloudKitError)?.cloudKitCode == row.code)
     } else {
       #expect(error?.code == row.means && error?.isPermanent == row.isPermanent, "\(error as Any)")
       #expect(error?.cloudKitCode == row.code && error?.message.isEmpty == false)
@@ -173,28 +178,6 @@ import Testing
     #expect(!report.isComplete)
     try await CloudWorld.settle(tablet)
     #expect(try tablet.texts == ["large", "small"])
-  }
-
-  /// The record is there and its asset is not, for good: the writer is asked by nothing, and nothing is removed for it.
-  @Test func anAssetThatIsGoneIsPendingAndRemovesNothing() async throws {
-    let cloud = FakeCloud()
-    let (phone, tablet) = (try Phone(cloud), try Phone(cloud))
-    try phone.write("large", picture: CloudWorld.noise(700_000))
-    try await phone.pass()
-    let names = cloud.names(of: "ann", zone: Phone.zone)
-    cloud.loseAssets(of: "ann", zone: Phone.zone)
-    for _ in 0..<3 { #expect(try await tablet.pass().pending.count == 1) }
-    #expect(cloud.names(of: "ann", zone: Phone.zone) == names)
-  }
-
-  /// `serverRejectedRequest`, to a subscription that is there already, as reported of the real one.
-  @Test func aSubscriptionThatIsThereIsNoError() async throws {
-    let cloud = FakeCloud()
-    let phone = try Phone(cloud)
-    try await phone.pass()
-    phone.restart()
-    #expect(try await phone.failure() == nil)
-    #expect(cloud.subscriberCount(of: "ann") == 1)
   }
 
   /// `partialFailure` with the error of a zone and none of the records: they count for nothing but failed.

@@ -1,24 +1,12 @@
-import Tally
 import TallyRig
-import TallyStore
-import TallyTesting
 import TestEffort
 import Testing
 
 /// Random histories of devices that meet in iCloud alone. `TALLY_SEED=7` plays one again.
 @Suite struct CloudKitHistoryTests {
-  private static func failure(_ seed: UInt64) -> SimulationFailure? {
-    var random = SplitMix64(seed: seed &* 7)
-    var options = StoreOptions()
-    options.chooseCapture(by: seed)
-    return World.failure(
-      Playground.schema, replicas: 2 + random.below(3), seed: seed, steps: 30 + random.below(60), options: options,
-      relay: CloudRelay(seed: seed))
-  }
-
   /// Held to the specification: what each device must show follows from what it has seen.
   @Test(arguments: Effort.seeds(6)) func devicesConvergeThroughICloud(_ seed: UInt64) {
-    if let failure = Self.failure(seed) { Issue.record("\(failure)") }
+    if let failure = CloudSimulation.worldFailure(seed) { Issue.record("\(failure)") }
   }
 
   /// Passes end with iCloud's errors, quotas, people who sign in and out, and zones that are deleted. Histories without

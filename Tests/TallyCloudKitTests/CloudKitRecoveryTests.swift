@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import Tally
 import TallyCloudKit
+import TallyRig
 import TallyStore
 import TallySync
 import Testing
@@ -48,6 +49,19 @@ import Testing
       _ = try await phone.failure()
     }
     #expect(cloud.names(of: "ann", zone: Phone.zone).count == 1)
+  }
+
+  /// The same where the app is the first to make it again.
+  @Test func aResetZoneCanBePutAgain() async throws {
+    let cloud = FakeCloud()
+    let (phone, tablet) = (try Phone(cloud), try Phone(cloud))
+    try phone.write("one")
+    try await CloudWorld.settle(phone, tablet)
+    cloud.resetEncryptedData(of: "ann")
+    try await phone.mailbox.putAgain()
+    try await CloudWorld.settle(phone, tablet)
+    #expect(cloud.names(of: "ann", zone: Phone.zone).count == 1)
+    try CloudWorld.expectEqual(phone, tablet)
   }
 
   @Test(arguments: [0, 1]) func thePauseOfAPartialFailure(_ kind: Int) async throws {

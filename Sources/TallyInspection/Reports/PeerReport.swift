@@ -75,6 +75,7 @@ package struct PeerReport: Sendable, Codable, Equatable {
       return "It is tried again by itself, after a pause that grows. Sync now tries at once."
     }
     if peer.waitingFiles > 0 { return "Files wait for others that have not arrived, or cannot be read here." }
-    return nil
+    guard let code = peer.pollingErrorCode else { return nil }
+    return "It does not tell what is new at present (\(code)), and is looked into at intervals."
   }
 }

@@ -261,12 +261,14 @@ public actor SyncEngine {
     } note: {
       $0.note($1, name, before)
     }
+    let polling = mailbox.pollingError
     update(name) { peer in
       peer.bytesSent = before.bytesSent + UInt64(report.bytesWritten)
       peer.bytesReceived = before.bytesReceived + UInt64(report.bytesRead)
       peer.changesReceived = before.changesReceived + report.changes
       (peer.pending, peer.waitingFiles) = (0, report.pending.count + report.refused.count)
       peer.missing = report.isComplete ? 0 : nil
+      (peer.pollingError, peer.pollingErrorCode) = (polling.map { "\($0)" }, polling?.code.rawValue)
     }
     acknowledged[name] = vector
     log(name, UInt64(report.bytesWritten), UInt64(report.bytesRead))

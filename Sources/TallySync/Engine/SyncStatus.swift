@@ -70,6 +70,11 @@ public struct PeerStatus: Sendable, Equatable, Identifiable {
   /// The code of that error, such as `unreachable` or `unauthenticated`, to decide what to tell people; nil after a
   /// success, and if the error is not one of Tally's.
   public var errorCode: String?
+  /// Why a mailbox does not tell what is new at present, in English, though syncing goes on: the engine looks into it
+  /// every `SyncEngine.Settings.interval`. Nil if it tells, or never can.
+  public var pollingError: String?
+  /// The code of that error.
+  public var pollingErrorCode: String?
   /// Failed attempts in a row.
   public var failures = 0
   /// When the engine tries again by itself, by this device's clock; nil unless the phase is `retrying`. `syncNow()`

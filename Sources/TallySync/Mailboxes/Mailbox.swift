@@ -28,6 +28,9 @@ public protocol Mailbox: Sendable {
   var identity: String { get }
   /// Whether the place is a log or a folder, which decides what a store relies on.
   var kind: MailboxKind { get }
+  /// Why a place that tells what is new does not at present, though it can be read and written; nil if it does, or
+  /// never can. An engine says so in the peer's status, and looks into the place at intervals.
+  var pollingError: (any TallyError)? { get }
   /// Returns what has come after a cursor, oldest first: a page of it, from which the next call goes on while
   /// `hasMore`.
   ///
@@ -55,6 +58,11 @@ public protocol Mailbox: Sendable {
   /// among them, `get` gives. Passes ask before they read many entries.
   /// - Throws: what keeps the place from answering. The pass goes on with `get` then.
   func contents(of names: [String]) async throws -> [String: [UInt8]]
+  /// Asks everybody who uses a log for contents that it has lost: those who read the log are given these entries once
+  /// more, with a `MailboxItem.version`, and who has the content puts it again. Nothing is removed for it. Asking again
+  /// and again does not have them given each time.
+  /// - Throws: what keeps the place from being asked. Another pass asks again.
+  func ask(for names: [String]) async throws
   /// Removes entries that are no longer needed. One that is not there is no error; a log may keep them.
   func remove(_ names: [String]) async throws
   /// Returns when there may be something after a cursor, at once if there is already. A place that cannot tell never
@@ -78,6 +86,12 @@ extension Mailbox {
     }
     return results
   }
+
+  /// None, for a place that tells what is new, or never can.
+  public var pollingError: (any TallyError)? { nil }
+
+  /// Does nothing, for a place that keeps what it lists, or whose files everybody reads.
+  public func ask(for names: [String]) async throws {}
 
   /// None, for a place where asking for several at once saves nothing: each is read when it is needed.
   public func contents(of names: [String]) async throws -> [String: [UInt8]] { [:] }
@@ -150,7 +164,8 @@ public struct MailboxItem: Sendable, Hashable {
   /// The availability of the entry.
   public var state: State
   /// Something that changes whenever the content may have changed; nil if that is not known. Then a folder's file is
-  /// read each time, and a log's entry is taken to be what it was.
+  /// read each time, and a log's entry is taken to be what it was. A log gives one to an entry that somebody has asked
+  /// for (``Mailbox/ask(for:)``), so that everybody looks whether it can be read.
   public var version: String?
   /// The size of the entry in bytes; nil if it is not known.
   public var byteCount: Int?
@@ -197,6 +212,8 @@ public struct MailboxError: TallyError {
     case invalidName
     /// The place could not be read from.
     case unreadable
+    /// The place has the entry, and says that its content is gone.
+    case contentLost
     /// The place could not be written to.
     case unwritable
     /// The place does not keep to what `Mailbox` says.

@@ -40,6 +40,11 @@ extension MailboxPass {
   private mutating func note(_ item: MailboxItem) {
     var known = item.state == .available ? memory.entry(for: item, in: mailbox.kind) : nil
     known?.isBehindCursor = false
+    if mailbox.kind == .log, item.state == .available, let version = item.version, var old = memory[item.name] {
+      // Somebody has asked for it. What is known of it stays, and whether it can be read is looked at.
+      (old.version, old.isBehindCursor) = (version, false)
+      known = old
+    }
     let new = MailboxMemory.Entry(version: item.version, byteCount: item.byteCount)
     memory[item.name] = item.state == .removed ? nil : known ?? new
   }

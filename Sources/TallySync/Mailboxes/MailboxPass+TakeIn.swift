@@ -134,7 +134,9 @@ extension MailboxPass {
   private mutating func applySpooled(_ spool: DeltaSpool, _ item: MailboxItem, _ content: EntryContent) throws
     -> ApplyResult
   {
-    var entry = MailboxMemory.Entry(version: item.version, byteCount: item.byteCount, content: content)
+    // That a log's entry was asked for has been answered: it is here.
+    let version = mailbox.kind == .log ? nil : item.version
+    var entry = MailboxMemory.Entry(version: version, byteCount: item.byteCount, content: content)
     memory[item.name]?.content = content
     memory[item.name]?.isVerified = true
     (entry.isVerified, entry.isJoined) = (true, true)

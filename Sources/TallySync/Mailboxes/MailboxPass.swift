@@ -58,6 +58,8 @@ struct MailboxPass {
   var isDoubled = false
   /// Files whose bytes are not those of their names, or were not as they arrived.
   var doubtful: [(item: MailboxItem, name: MailboxFileName)] = []
+  /// Entries that the place has without their content.
+  var lost: [MailboxItem] = []
   var vectorEntryLimit = MailboxLimits.vectorEntries
   private var vectorEntries = 0
   /// Why the memory could not be kept.
@@ -108,6 +110,7 @@ struct MailboxPass {
     removals = try store.removals().limited(to: own.vector)
     noteStale()
     await removeDamaged()
+    try await replaceLost()
     progress.begin(.putting)
     do {
       try await put(beyond: shelf)
@@ -173,6 +176,7 @@ struct MailboxPass {
     } catch let fault as MailboxReader.Fault {
       note(item.name, fault)
       if fault.reason == .incomplete { doubtful.append((item, name)) }
+      if fault.isLost { lost.append(item) }
       if !fault.isPassing, let head = fault.head { memory[item.name]?.unreadableHead = head }
     }
   }
@@ -181,7 +185,8 @@ struct MailboxPass {
   private func isUnknown(_ item: MailboxItem) -> Bool {
     guard item.state == .available, case .file(let name) = MailboxFileName.parse(item.name) else { return false }
     let known = memory[item.name]
-    return name.zone == .default && known?.content == nil && known?.unreadableHead == nil
+    guard name.zone == .default, known?.unreadableHead == nil else { return false }
+    return known?.content == nil || isAskedFor(item)
   }
 
   /// Returns what is known of an entry, or what its header contains.
@@ -192,8 +197,10 @@ struct MailboxPass {
     let header: DeltaHeader
     if let content = known?.content {
       header = content.header
+      if isAskedFor(item) { try await lookAgain(item) }
     } else {
       header = try await reader.header(of: try await ahead.item(item))
+      if mailbox.kind == .log { memory[item.name]?.version = nil }
     }
     vectorEntries += header.target.count
     guard vectorEntries <= vectorEntryLimit else {
@@ -214,6 +221,7 @@ struct MailboxPass {
   mutating func fail(_ index: Int, _ fault: MailboxReader.Fault) {
     files[index].state = .failed
     if fault.reason == .incomplete { doubtful.append((files[index].item, files[index].name)) }
+    if fault.isLost { lost.append(files[index].item) }
     note(files[index].item.name, fault)
     memory[files[index].item.name]?.isVerified = false
     // What has other bytes than it should may have another header as well.

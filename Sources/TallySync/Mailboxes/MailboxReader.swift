@@ -10,6 +10,8 @@ struct MailboxReader {
     var message: String
     /// The beginning of an entry whose header cannot be read.
     var head: [UInt8]?
+    /// Whether the place has the entry without its content.
+    var isLost = false
 
     init(_ reason: MailboxReport.Issue.Reason, _ message: String) {
       self.reason = reason
@@ -22,6 +24,7 @@ struct MailboxReader {
       case let error as Fault: self = error
       case let error as MailboxError:
         self.init(error.code == .notAFile ? .notAFile : .unreadable, error.message)
+        isLost = error.code == .contentLost
       case let error as WireError:
         switch error.code {
         case .unsupportedVersion: self.init(.newerVersion, error.message)
@@ -79,6 +82,18 @@ struct MailboxReader {
     while let piece = try await download.next() { tally.add(piece) }
     guard tally.byteCount == item.byteCount else { throw Fault(.unreadable, "it ends before its end") }
     return tally.check == check
+  }
+
+  /// Whether the place has an entry without its content.
+  /// - Throws: `CancellationError`.
+  func isLost(_ item: MailboxItem) async throws -> Bool {
+    var download = Download(item, mailbox)
+    do {
+      _ = try await download.next()
+      return false
+    } catch let fault as Fault {
+      return fault.isLost
+    }
   }
 
   /// Reads pieces until they make a header. It is decoded again after each doubling, however small the pieces are.

@@ -75,4 +75,11 @@ public final class CKDatabase: NSObject, @unchecked Sendable {
   ) {
     try device.modifySubscriptions(subscriptionsToSave, subscriptionIDsToDelete)
   }
+
+  /// Apple: https://developer.apple.com/documentation/cloudkit/ckdatabase/subscriptions(for:)
+  public func subscriptions(for ids: [CKSubscription.ID]) async throws
+    -> [CKSubscription.ID: Result<CKSubscription, any Error>]
+  {
+    try device.subscriptions(ids)
+  }
 }

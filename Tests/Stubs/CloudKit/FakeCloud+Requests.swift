@@ -69,6 +69,7 @@ extension FakeCloud {
         results[id] = Result {
           let zone = try Self.zone(id.zoneID.zoneName, of: person, in: state)
           guard let stored = zone.changes[id.recordName]?.record else { throw CKError(.unknownItem) }
+          if let code = stored.lost, keys == nil { throw CKError(code) }
           return device.record(stored, id, keys)
         }
       }
@@ -120,9 +121,12 @@ extension FakeCloud {
     if let there = zone.changes[record.recordID.recordName]?.record, there.tag != record.changeTag {
       throw CKError(.serverRecordChanged)
     }
-    let stored = try Stored(record, at: Date(timeIntervalSince1970: Double(state.ticks) / 1_000), tag: state.ticks)
+    var stored = try Stored(record, at: Date(timeIntervalSince1970: Double(state.ticks) / 1_000), tag: state.ticks)
+    // Of a record that is there, only what was changed is sent: fields that were not asked for stay as they are.
+    if let there = zone.changes[record.recordID.recordName]?.record { stored = there.changed(by: stored) }
     let account = state.accounts[person] ?? Account()
-    if let quota = account.quota, account.byteCount + stored.byteCount + stored.assetBytes > quota {
+    let before = zone.changes[record.recordID.recordName]?.record.map { $0.byteCount + $0.assetBytes } ?? 0
+    if let quota = account.quota, account.byteCount - before + stored.byteCount + stored.assetBytes > quota {
       throw CKError(.quotaExceeded)
     }
     state.ticks += 1
@@ -183,9 +187,27 @@ extension FakeCloud {
         Subscription(id: subscription.subscriptionID, zone: zone, device: Weak(device: device)))
     }
   }
+
+  func subscription(of person: String, _ id: CKSubscription.ID, on device: FakeDevice) throws -> CKSubscription {
+    let found = state.withLock { state in
+      state.accounts[person]?.subscriptions.first { $0.device.device === device && $0.id == id }
+    }
+    guard let found else { throw CKError(.unknownItem) }
+    return CKRecordZoneSubscription(zoneID: CKRecordZone.ID(zoneName: found.zone), subscriptionID: id)
+  }
 }
 
 extension FakeCloud.Stored {
+  /// What becomes of it when some of its fields are saved.
+  func changed(by new: Self) -> Self {
+    var changed = self
+    changed.values.merge(new.values) { $1 }
+    changed.encrypted.merge(new.encrypted) { $1 }
+    changed.assets.merge(new.assets) { $1 }
+    changed.tag = new.tag
+    return changed
+  }
+
   /// What is kept of a record: the bytes of an asset's file are read now.
   init(_ record: CKRecord, at date: Date, tag: Int) throws {
     var (values, assets): ([String: any CKRecordValueProtocol], [String: Data]) = ([:], [:])

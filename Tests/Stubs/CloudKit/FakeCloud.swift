@@ -31,6 +31,8 @@ public final class FakeCloud: Sendable {
     var assets: [String: Data]
     var created: Date
     var tag: Int
+    /// What is said to who asks for its asset, if the server has lost that.
+    var lost: CKError.Code?
 
     var byteCount: Int {
       (Array(values.values) + Array(encrypted.values)).reduce(0) { $0 + (($1 as? Data)?.count ?? 8) }
@@ -183,11 +185,14 @@ public final class FakeCloud: Sendable {
     }
   }
 
-  /// An asset's file is not at the server, though its record is.
-  public func loseAssets(of person: String, zone: String) {
+  /// The files of assets are not at the server any more, though their records are. Who asks for one is given the record
+  /// without it, or an error.
+  public func loseAssets(of person: String, zone: String, _ code: CKError.Code? = nil) {
     state.withLock { state in
-      for name in state.accounts[person]?.zones[zone]?.changes.keys.sorted() ?? [] {
-        state.accounts[person]?.zones[zone]?.changes[name]?.record?.assets = [:]
+      for (name, change) in state.accounts[person]?.zones[zone]?.changes ?? [:] {
+        guard var record = change.record, !record.assets.isEmpty else { continue }
+        (record.assets, record.lost) = ([:], code)
+        state.accounts[person]?.zones[zone]?.changes[name]?.record = record
       }
     }
   }

@@ -43,6 +43,7 @@ public final class FakeDevice: Sendable {
     var meanwhile: (@Sendable () -> Void)?
     var fileCount = 0
     var recordIDError: CKError?
+    var refusal: CKError?
   }
 
   /// The iCloud that it reaches.
@@ -98,6 +99,9 @@ public final class FakeDevice: Sendable {
 
   /// The next items that are saved or deleted fail with these errors, one each.
   public func failItems(_ errors: CKError...) { state.withLock { $0.plannedPartial += errors } }
+
+  /// Subscriptions cannot be saved from now on; nil ends that.
+  public func refuseSubscriptions(_ error: CKError?) { state.withLock { $0.refusal = error } }
 
   /// What goes wrong at random, from now on.
   public var faults: Faults {
@@ -223,6 +227,7 @@ public final class FakeDevice: Sendable {
     deleteResults: [CKSubscription.ID: Result<Void, any Error>]
   ) {
     try request(.subscriptions, nil) { person in
+      if let refusal = state.withLock({ $0.refusal }) { throw refusal }
       var results: [CKSubscription.ID: Result<CKSubscription, any Error>] = [:]
       for subscription in subscriptions {
         results[subscription.subscriptionID] = Result {
@@ -231,6 +236,13 @@ public final class FakeDevice: Sendable {
         }
       }
       return (results, [:])
+    }
+  }
+
+  func subscriptions(_ ids: [CKSubscription.ID]) throws -> [CKSubscription.ID: Result<CKSubscription, any Error>] {
+    try request(.subscriptions, nil) { person in
+      Dictionary(
+        uniqueKeysWithValues: ids.map { id in (id, Result { try cloud.subscription(of: person, id, on: self) }) })
     }
   }
 

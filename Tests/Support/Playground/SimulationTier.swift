@@ -35,6 +35,10 @@ package enum SimulationTier: String, CaseIterable, Sendable {
   case extrema
   /// Stores with lists that people order.
   case order
+  #if CloudKitStub
+    /// Devices that meet in iCloud, as the tests' stub of CloudKit has it, and people who come and go.
+    case cloudkit
+  #endif
 
   /// What one seed finds, with the smallest history that shows it where histories can be made smaller; nil if all is
   /// well.
@@ -46,6 +50,9 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .seeds: SeedSimulation.report(.generate(seed: seed))
     case .rawsql: RawPlay.report(seed: seed)
     case .world, .relay, .damage, .value, .shred, .unique, .counters, .extrema, .order: failure(seed)
+    #if CloudKitStub
+      case .cloudkit: failure(seed)
+    #endif
     }
   }
 
@@ -81,6 +88,9 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .counters:
       CounterHistory.failure(seed, planted: planted)
         ?? (seed % 8 == 0 ? Playground.countingFailure(seed: seed, planted: planted)?.description : nil)
+    #if CloudKitStub
+      case .cloudkit: CloudSimulation.failure(seed)
+    #endif
     }
   }
 }
