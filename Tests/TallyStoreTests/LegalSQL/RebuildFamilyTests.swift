@@ -159,7 +159,9 @@ import Testing
       restored.filter { seen.rows[$0]?["owner"] == "NULL" }.compactMap { key in
         known.owner(of: key).flatMap { after.rows[$0] == nil ? key : seen.rows[$0] == nil ? $0 : nil }
       })
-    let hidden = known.hidden(with: moved).union(other.hidden(with: Set(aside.map(\.row))))
+    let hidden = [seen, known].reduce(into: other.hidden(with: Set(aside.map(\.row)))) {
+      $0.formUnion($1.hidden(with: moved))
+    }
     let differences = seen.differences(from: after, hidden, restored: restored, known: known)
     #expect(differences == [], "\(seen) \(after) \(story)")
     #expect(after.differences(from: other, hidden) == [], "\(after) \(other) \(story)")
