@@ -276,7 +276,8 @@ struct ImportPlan {
       from: links.from, type: entity.type, entity: first.entity, relationship: parts[1], place: place,
       columns: (links.source, links.target), source: first, target: second,
       rows: Rows(
-        columns: order == nil ? ["source", "target"] : ["source", "order", "target"], order: ordered, all: try source.statement("\(select) ORDER BY \(ordered)"),
+        columns: order == nil ? ["source", "target"] : ["source", "order", "target"], order: ordered,
+        all: try source.statement("\(select) ORDER BY \(ordered)"),
         rest: try source.statement("\(select) AND (\(ordered)) > (\(places)) ORDER BY \(ordered)"),
         count: try source.number("SELECT count(*) \(rest)", of: links.from)))
   }

@@ -382,7 +382,8 @@ import Testing
         INSERT INTO Z_1TAGS VALUES (1,2,2048), (1,1,4096), (1,3,1024), (1,5,NULL), (1,4,3072), (3,1,2), (3,2,1);
         """)
     let schema = Schema([
-      EntitySchema("Person", .text("name"), .toMany("tags", to: "Tag", ordered: true)), EntitySchema("Tag", .text("name")),
+      EntitySchema("Person", .text("name"), .toMany("tags", to: "Tag", ordered: true)),
+      EntitySchema("Tag", .text("name")),
     ])
     let draft = try ImportMap.draft(of: old, for: schema)
     #expect(draft.map.links.map(\.order) == ["Z_FOK_1PERSONS"] && draft.unused == [])

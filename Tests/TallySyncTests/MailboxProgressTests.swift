@@ -86,8 +86,10 @@ import Testing
     #expect(fractions == fractions.sorted() && Set(fractions).count > 8)
     let transfers = steps.compactMap(\.transfer)
     let stages = transfers.map(\.stage)
-    #expect(
-      stages == stages.filter { $0 == .waiting } + stages.filter { $0 == .receiving } + stages.filter { $0 == .applying })
+    let inOrder = [TransferProgress.Stage.waiting, .receiving, .applying].flatMap { stage in
+      stages.filter { $0 == stage }
+    }
+    #expect(stages == inOrder)
     let size = steps.map(\.receiveTotal).max() ?? 0
     for stage in [TransferProgress.Stage.receiving, .applying] {
       let bytes = transfers.filter { $0.stage == stage }.map(\.bytes)

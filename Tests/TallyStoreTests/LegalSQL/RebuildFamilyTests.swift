@@ -201,7 +201,8 @@ import Testing
         return row.contains { column, value in
           let pair = [value, second[column] ?? ""]
           guard pair[0] != pair[1] else { return false }
-          if pair.contains("NULL"), pair.contains(where: { hidden.contains($0.replacing("'", with: "")) }) { return false }
+          let refersToHidden = pair.contains { hidden.contains($0.replacing("'", with: "")) }
+          if pair.contains("NULL"), refersToHidden { return false }
           return !(restored.contains(key) && value == "NULL" && pair[1] == known?.rows[key]?[column])
         }
       }
