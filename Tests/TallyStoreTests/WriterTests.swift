@@ -288,6 +288,37 @@ import Testing
     try expectConverged(copy, store)
   }
 
+  // MARK: Identity
+
+  /// Two processes begin to write to a new file: whichever is first draws the id of both.
+  @Test func anIDThatAnotherConnectionDrawsMeanwhileIsTheStores() throws {
+    let (one, two) = (try scratch.store("shared"), try scratch.store("shared"))
+    try one.writeWithoutTransaction { db in
+      try two.write { try Person(name: "two").insert($0) }
+      try Person(name: "one").insert(db)
+    }
+    #expect(try one.summary().replica == two.summary().replica)
+    #expect(try one.summary().vector.entries.count == 1)
+    #expect(try two.read { try Person.fetchCount($0) } == 2)
+  }
+
+  @Test func anotherStoresContentInItsPlaceGetsAnIDOfItsOwn() throws {
+    let (one, other) = (try scratch.store("one"), try scratch.store("other"))
+    try other.write { try Person(name: "other").insert($0) }
+    try other.backup(to: one)
+    try one.write { try Person(name: "one").insert($0) }
+    let id = try one.summary().replica
+    #expect(try id != other.summary().replica)
+    try one.sync(with: other)
+    try expectConverged(one, other)
+    #expect(try other.read { try Person.fetchCount($0) } == 2)
+    // Once.
+    try one.close()
+    let again = try scratch.store("one")
+    try again.write { try Person(name: "again").insert($0) }
+    #expect(try again.summary().replica == id)
+  }
+
   // MARK: Refused
 
   private func refusal(_ body: () throws -> Void) -> (any Error)? {

@@ -92,15 +92,22 @@ private struct DirectAccess {
     return nil
   }
 
-  /// Captures what the access wrote. If `isRenewed`, the file says that it is another replica's than before, and the
-  /// store takes a new replica id first.
+  /// Captures what the access wrote. If `isRenewed`, the file says that it is another replica's than before: another
+  /// process has drawn the id meanwhile, or the content is that of another store, whose token is not the one beside the
+  /// file. Of another store's content it takes a new replica id first.
   private func capture(isRenewed: Bool) throws {
     let hasNewSchema = try session.connection.integer("PRAGMA schema_version") != schemaVersion
     guard try isRenewed || hasNewSchema || session.reader.hasPendingWrites() else { return }
+    let isTold = isRenewed && store.options.detectsCopies
+    let incarnation = isTold ? store.file.map { Incarnation(besides: $0, store.options.files) } : nil
     let commit = try store.inTransaction(db) {
-      try store.withSession(db) { session in
+      try store.withSession(db, opening: incarnation) { session in
         if isRenewed {
-          try session.transaction { try $0.renewReplica(because: "the file's content was replaced while it was open") }
+          try session.transaction { transaction in
+            if let incarnation { return try transaction.renew(incarnation) }
+            // Without a token nothing tells one from the other.
+            try transaction.renewReplica(because: "the file's content was replaced while it was open")
+          }
         }
         return ((), nil)
       }
