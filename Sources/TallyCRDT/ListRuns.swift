@@ -131,8 +131,9 @@ package struct ListRuns: Sendable {
     UInt64.random(in: ListStep.runLimit / 4..<ListStep.runLimit / 4 * 3, using: &generator)
   }
 
-  /// A run between two positions that is not beneath the first, for one so deep that nothing fits beneath it: as high
-  /// up as there is room, which at the end of a list there nearly always is. Nil if there is none.
+  /// Returns a run between two positions that is not beneath the first, for a position so deep that nothing fits
+  /// beneath it. The run is as high up as there is room, and at the end of a list there is nearly always some; nil if
+  /// there is none.
   private static func shallower(
     _ left: [UInt8], _ right: [UInt8]?, _ generator: inout some RandomNumberGenerator
   ) -> Run? {

@@ -2,15 +2,15 @@
   import Synchronization
   import TallySync
 
-  /// What a mailbox knows in this process: after which cursors nothing is known to have come, who waits, whether there
-  /// is a subscription and notifications arrive, and until when iCloud asks not to be asked.
+  /// The state of a mailbox in this process: cursors after which no entry is known to have come, waiting calls,
+  /// the subscription, whether notifications arrive, and the time until which iCloud asks for no requests.
   final class CloudKitFollower: Sendable {
     private struct Waiter {
       var cursor: MailboxCursor?
       var continuation: CheckedContinuation<Void, any Error>
     }
 
-    /// What is known of the subscription at the server.
+    /// The state of the subscription at the server, as far as it is known.
     private enum Subscription {
       /// Nothing: it is to be saved.
       case wanted

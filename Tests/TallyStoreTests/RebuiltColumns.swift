@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Testing
 
 extension Lab {
   /// Makes a table again as a program does that knows nothing of Tally: a new one, a copy of the rows, a change of
@@ -18,9 +19,13 @@ extension Lab {
       let indexes = try String.fetchAll(
         db, sql: "SELECT sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql NOT NULL",
         arguments: [table])
-      guard var sql = found, let place = sql.range(of: table) else { return }
+      var sql = try #require(found)
+      let place = try #require(sql.range(of: table))
       sql.replaceSubrange(place, with: "rebuilt")
-      for (old, new) in definitions { sql = sql.replacingOccurrences(of: old, with: new) }
+      for (old, new) in definitions {
+        try #require(sql.contains(old))
+        sql = sql.replacingOccurrences(of: old, with: new)
+      }
       let names = try db.columns(in: table).map(\.name).filter { keepsClocks || $0 != "tally_clock" }
       let list = names.map { "\"\($0)\"" }.joined(separator: ", ")
       let values = names.map { columns[$0] ?? "\"\($0)\"" }.joined(separator: ", ")

@@ -17,28 +17,38 @@ extension UniqueFieldTests {
       "SELECT ifnull(name, '-') || ' ' || ifnull(code, '-') || ' ' || ifnull(note, '-') FROM Shop WHERE id = '\(id)'")
   }
 
+  private static let orders = [["1", "2", "3"], ["3", "2", "1"], ["2", "3", "1"], ["2", "1", "3"]]
+
+  /// Three shops that both devices have, the last with this note, and what keeps notes unique: an index of the app's,
+  /// or a rule.
+  private func waiting(
+    _ path: CapturePath, _ index: String, _ order: [String], note: String
+  ) throws -> (lab: Lab, x: String, y: String, z: String) {
+    let names = order.map { "Shop|~|\($0)" }
+    let rules = index.isEmpty ? Self.unique + [.on("note", .hide)] : Self.unique
+    let lab = try Lab(path, Self.schema(rules))
+    try lab.a.run(
+      """
+      INSERT INTO Shop(id, name, code, note)
+      VALUES('\(names[0])', 'Corner', 1, 'x'), ('\(names[1])', 'Store', 2, 'y'), ('\(names[2])', 'Zoo', 3, '\(note)')
+      """)
+    try lab.sync()
+    if !index.isEmpty { for store in [lab.a, lab.b] { try store.run(index) } }
+    return (lab, names[0], names[1], names[2])
+  }
+
   /// One column waits for another record's value for good, and one beside it for the time being.
   @Test(arguments: CapturePath.allCases, ["CREATE UNIQUE INDEX own ON Shop(note)", ""])
   func aRowThatWaitsInTwoColumnsShowsBothInTheEnd(_ path: CapturePath, _ index: String) throws {
-    for order in [["1", "2", "3"], ["3", "2", "1"], ["2", "3", "1"], ["2", "1", "3"]] {
-      let (x, y, z) = ("Shop|~|\(order[0])", "Shop|~|\(order[1])", "Shop|~|\(order[2])")
-      let rules = index.isEmpty ? Self.unique + [.on("note", .hide)] : Self.unique
-      let lab = try Lab(path, Self.schema(rules))
-      try lab.a.run(
-        """
-        INSERT INTO Shop(id, name, code, note)
-        VALUES('\(x)', 'Corner', 1, 'x'), ('\(y)', 'Store', 2, 'y'), ('\(z)', 'Zoo', 3, 'n')
-        """)
-      try lab.sync()
-      if !index.isEmpty { for store in [lab.a, lab.b] { try store.run(index) } }
+    for order in Self.orders {
+      let (lab, x, y, z) = try waiting(path, index, order, note: "n")
       try lab.b.run("UPDATE Shop SET name = 'Market' WHERE id = '\(y)'")
       try lab.a.run(
         "UPDATE Shop SET note = 'q', code = 4 WHERE id = '\(z)'",
         "UPDATE Shop SET name = 'Market', note = 'n', code = 3 WHERE id = '\(x)'")
       try lab.sync()
       for store in [lab.a, lab.b] {
-        guard case .text(let renamed) = UniqueOracle.names("Market", x)[0] else { return }
-        #expect(try shown(store, x) == "\(renamed) 3 n", "\(order)")
+        #expect(try shown(store, x) == "\(renamed("Market", x)) 3 n", "\(order)")
         #expect(try shown(store, y) == "Market 2 y", "\(order)")
         #expect(try shown(store, z) == "Zoo 4 q", "\(order)")
         #expect(try store.status().setAside.isEmpty)
@@ -50,17 +60,8 @@ extension UniqueFieldTests {
   /// One column waits for another record's value, and one beside it keeps the record out for good.
   @Test(arguments: CapturePath.allCases, ["CREATE UNIQUE INDEX own ON Shop(note)", ""])
   func aRowThatWaitsAndIsKeptOutIsKeptOutEverywhere(_ path: CapturePath, _ index: String) throws {
-    for order in [["1", "2", "3"], ["3", "2", "1"], ["2", "3", "1"], ["2", "1", "3"]] {
-      let (x, y, z) = ("Shop|~|\(order[0])", "Shop|~|\(order[1])", "Shop|~|\(order[2])")
-      let rules = index.isEmpty ? Self.unique + [.on("note", .hide)] : Self.unique
-      let lab = try Lab(path, Self.schema(rules))
-      try lab.a.run(
-        """
-        INSERT INTO Shop(id, name, code, note)
-        VALUES('\(x)', 'Corner', 1, 'x'), ('\(y)', 'Store', 2, 'y'), ('\(z)', 'Zoo', 3, 'z')
-        """)
-      try lab.sync()
-      if !index.isEmpty { for store in [lab.a, lab.b] { try store.run(index) } }
+    for order in Self.orders {
+      let (lab, x, y, z) = try waiting(path, index, order, note: "z")
       try lab.b.run(
         "UPDATE Shop SET name = 'Market' WHERE id = '\(y)'", "UPDATE Shop SET note = 'n' WHERE id = '\(z)'")
       try lab.a.run("UPDATE Shop SET name = 'Market', note = 'n', code = 4 WHERE id = '\(x)'")
@@ -74,8 +75,9 @@ extension UniqueFieldTests {
       try lab.expectEqual(["Shop", "tally_unique"])
       try lab.b.run("UPDATE Shop SET note = 'free' WHERE id = '\(z)'")
       try lab.sync()
-      guard case .text(let renamed) = UniqueOracle.names("Market", x)[0] else { return }
-      for store in [lab.a, lab.b] { #expect(try shown(store, x) == "\(renamed) 4 n", "\(order)") }
+      for store in [lab.a, lab.b] {
+        #expect(try shown(store, x) == "\(renamed("Market", x)) 4 n", "\(order)")
+      }
       try lab.expectEqual(["Shop", "tally_unique"])
     }
   }
@@ -112,7 +114,7 @@ extension UniqueFieldTests {
       }
       try exchange(a, b, isTurned: isTurned)
       let (first, second) = isLater ? ("Shop|~|b", "Shop|~|a") : ("Shop|~|a", "Shop|~|b")
-      guard case .text(let renamed) = UniqueOracle.names("Market", second)[0] else { return }
+      let renamed = renamed("Market", second)
       for store in [a, b] {
         #expect(try shown(store, first) == "Market 1 -" && shown(store, second) == "\(renamed) - -")
         #expect(try store.status().setAside.isEmpty)
@@ -203,7 +205,7 @@ extension UniqueFieldTests {
     try lab.sync()
     let rename = "UPDATE Shop SET id = 'Shop|~|z' WHERE id = 'Shop|~|b'"
     if isOutside { try lab.shell("a", rename) } else { try lab.a.run(rename) }
-    guard case .text(let renamed) = UniqueOracle.names("Market", "Shop|~|z")[0] else { return }
+    let renamed = renamed("Market", "Shop|~|z")
     try lab.sync()
     for store in [lab.a, lab.b] { #expect(try shown(store, "Shop|~|z") == "\(renamed) - n") }
     try lab.expectEqual(["Shop", "tally_unique"])

@@ -27,8 +27,11 @@ import Testing
     #expect(try lab.a.status().setAside.isEmpty && lab.b.status().setAside.isEmpty, sourceLocation: sourceLocation)
   }
 
-  private func renamed(_ text: String, _ name: String) -> String {
-    guard case .text(let text) = UniqueOracle.names(text, name)[0] else { return "" }
+  func renamed(_ text: String, _ name: String) -> String {
+    guard case .text(let text) = UniqueOracle.names(text, name)[0] else {
+      Issue.record("a text is renamed to a text")
+      return ""
+    }
     return text
   }
 

@@ -4,7 +4,7 @@ import TallySync
 /// `tally sync STORE --via PEER`.
 struct SyncWithPeer {
   var store: String
-  /// What it is called in what is printed.
+  /// The store's name in the output.
   var name: String
   var peer: String
   var isWatching: Bool

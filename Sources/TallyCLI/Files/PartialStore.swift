@@ -74,6 +74,6 @@ final class PartialStore {
     return true
   }
 
-  /// What cannot be removed is in nobody's way: the next one begins with it.
+  /// Removes the folder. If that fails, the next call removes what is in it.
   private func remove() { try? FileManager.default.removeItem(atPath: folder) }
 }

@@ -51,8 +51,10 @@ final class Progress: Sendable {
     let now = Self.now
     state.withLock { state in
       let isDue = state.look == 0 || now - state.look >= (Terminal.isThere ? Self.onTerminal : Self.elsewhere)
+      let before = (state.what, state.fraction, state.details)
       (state.what, state.fraction, state.details, state.left) = (what ?? self.what, fraction, details(), left)
-      state.change = now
+      // A step that shows nothing new is no change to whoever watches.
+      if state.change == 0 || before != (state.what, state.fraction, state.details) { state.change = now }
       guard isDue || isNews && Terminal.isThere else { return }
       Self.show(&state, at: now)
     }
@@ -74,12 +76,6 @@ final class Progress: Sendable {
     let details = [state.details, end].filter { !$0.isEmpty }.joined(separator: ", ")
     let line = line(state.what, state.fraction, details, width: Terminal.isThere ? Terminal.width : .max)
     if Terminal.isThere { Terminal.show(bar: line) } else { Terminal.say(line + "\n") }
-  }
-
-  /// For what is said while nothing can be counted: `, 3 s` from the first second on.
-  var elapsed: String {
-    let seconds = (Self.now - start) / 1_000_000_000
-    return seconds > 0 ? ", \(seconds) s" : ""
   }
 
   /// Returns the number of items per second.

@@ -71,7 +71,7 @@ enum SyncPlace {
         let bar = Progress("syncing", progress)
         defer { bar.end() }
         let report = try one.sync(with: two) { fraction in
-          bar.show(fraction, fraction == nil ? "reading what each lacks\(bar.elapsed)" : "of the changes applied")
+          bar.show(fraction, fraction == nil ? "reading what each lacks" : "of the changes applied")
         }
         bar.end()
         try Output.run { output in
