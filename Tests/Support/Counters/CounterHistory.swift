@@ -3,12 +3,16 @@ import GRDB
 import TallyCRDT
 import TallyFaults
 import TallyStore
+import TallySync
 import TallyTesting
 import TallyWire
 
 /// Random histories of counters on stores: additions by SQL and by calls, sets, edits beside them, deletes, restores
 /// and purges, and deltas that are late, old or whole. After each step every counter of the device shows what
 /// `CounterSpecification` says.
+///
+/// In some of them stores are files, to which other programs write while no store has them open: ordinary ones, copies
+/// that were put back, rebuilt tables, and files whose states are lost (`CounterFiles`).
 package final class CounterHistory {
   private static let devices = 3
   private static let keys = ["a", "b", "c"]
@@ -26,16 +30,17 @@ package final class CounterHistory {
     var known: Set<Int>
   }
 
-  private let stores: [Store]
+  private var stores: [Store]
+  private let files: CounterFiles?
   private let clock: ShredStage.Clock
   private let purges: Bool
   private let schema: Schema
   private var specification: CounterSpecification
   private var random: SplitMix64
-  private var files: [File] = []
+  private var deltas: [File] = []
   private var log: [String] = []
-  /// By how many milliseconds each device's clock is wrong. Where records are purged all are right, so that the order
-  /// of writes is that of their times.
+  /// By how many milliseconds each device's clock is wrong. Where records are purged or states lost all are
+  /// right, so that the order of writes is that of their times.
   private let skews: [Int64]
 
   private init(_ seed: UInt64, _ planted: PlantedFault) throws {
@@ -48,18 +53,29 @@ package final class CounterHistory {
         .counter("m"))
     ])
     specification = CounterSpecification(devices: Self.devices, deletesWin: deletesWin)
-    let skews = (0..<Self.devices).map { _ in seed % 2 == 0 ? 0 : Int64(random.below(7)) * 900 - 2_700 }
+    // With a state the time of its writes is lost, which a clock that is ahead would have given.
+    let isExact = seed % 2 == 0 || seed % 8 == 5
+    let skews = (0..<Self.devices).map { _ in isExact ? 0 : Int64(random.below(7)) * 900 - 2_700 }
     let clock = ShredStage.Clock(1_000_000)
     (self.schema, self.skews, self.clock) = (schema, skews, clock)
+    let options = (0..<Self.devices).map { device in
+      var options = StoreOptions()
+      options.plant(planted)
+      options.chooseCapture(by: seed, device: device)
+      let ids = ShredStage.Clock(0)
+      options.mintReplica = {
+        ids.value += 1
+        return ReplicaID(high: UInt64(device + 1) << 32 | UInt64(ids.value), low: seed)
+      }
+      options.now = { Date(timeIntervalSince1970: Double(clock.value + skews[device]) / 1000) }
+      return options
+    }
+    files = try seed % 8 == 5 ? CounterFiles(schema, options) : nil
+    let files = files
     (self.random, stores) = (
       random,
       try (0..<Self.devices).map { device in
-        var options = StoreOptions()
-        options.plant(planted)
-        options.chooseCapture(by: seed, device: device)
-        options.mintReplica = { ReplicaID(high: UInt64(device + 1), low: seed) }
-        options.now = { Date(timeIntervalSince1970: Double(clock.value + skews[device]) / 1000) }
-        return try Store(inMemory: schema, options: options)
+        try files?.open(device) ?? Store(inMemory: schema, options: options[device])
       }
     )
   }
@@ -74,6 +90,7 @@ package final class CounterHistory {
     for _ in 0..<2 {
       for one in 0..<Self.devices { for other in 0..<Self.devices where one != other { try pull(one, other) } }
     }
+    if files != nil { try settle() }
     let summaries = try stores.map { try $0.summary() }
     guard summaries.allSatisfy({ $0.vector == summaries[0].vector && $0.fingerprint == summaries[0].fingerprint })
     else { throw Failure("devices differ at the end") }
@@ -81,6 +98,14 @@ package final class CounterHistory {
       let report = try store.verify()
       guard report.isSound else { throw Failure(report.problems.joined(separator: "; ")) }
     }
+  }
+
+  /// Lets all meet: what a store has lost comes back by a repair.
+  private func settle() throws {
+    for _ in 0..<2 {
+      for one in 0..<Self.devices { for other in 0..<one { try stores[one].sync(with: stores[other]) } }
+    }
+    for device in 0..<Self.devices { try check(device) }
   }
 
   private func step() throws {
@@ -100,7 +125,93 @@ package final class CounterHistory {
     case _ where isThere: try change(device, key)
     default: break
     }
+    if let files, random.chance(20) { try tamper(device, files) }
     try check(device)
+  }
+
+  /// What happens to a file while no store has it open.
+  private func tamper(_ device: Int, _ files: CounterFiles) throws {
+    let amount = Int64(1 + random.below(9))
+    let other = (device + 1 + random.below(Self.devices - 1)) % Self.devices
+    let act = random.below(5)
+    if act == 4 {
+      try stores[device].sync(with: stores[other])
+      specification.known[device].formUnion(specification.known[other])
+      specification.known[other] = specification.known[device]
+    }
+    let before = try numbers(device)
+    try stores[device].close()
+    var hasAdded = false
+    switch act {
+    case 0:
+      log.append("\(device) is copied")
+      try files.keep(device, specification.known[device])
+    case 1:
+      if let known = try files.putBack(device) {
+        log.append("\(device) is put back")
+        specification.known[device] = known
+      }
+      fallthrough
+    case 2:
+      log.append("a program adds \(amount) on \(device)")
+      try files.run(device, "UPDATE Tile SET n = n + \(amount)")
+      hasAdded = true
+    case 3:
+      log.append("a program makes the table of \(device) again and adds \(amount)")
+      try files.rebuild(device, adding: amount)
+      noteRebuilt(device, adding: amount, before)
+    default:
+      log.append("\(device) loses its states")
+      try files.run(device, "DELETE FROM tally_extra")
+    }
+    stores[device] = try files.open(device)
+    if hasAdded {
+      for key in Self.keys where specification.isVisible(device, key) { note(device, key, "n", .add(amount)) }
+    }
+    guard act == 4 else { return }
+    // Who reads nothing notices nothing.
+    _ = try stores[device].verify()
+    if amount % 2 == 0 {
+      _ = try stores[device].rebuild()
+      noteWrittenAnew(device, before)
+    }
+    try stores[device].sync(with: stores[other])
+    specification.known[other].formUnion(specification.known[device])
+  }
+
+  /// The row of each record that a device shows.
+  private func numbers(_ device: Int) throws -> [String: Row] {
+    try stores[device].read { db in
+      var rows: [String: Row] = [:]
+      for key in Self.keys {
+        rows[key] = try Row.fetchOne(
+          db, sql: "SELECT n, m, x, t, substr(tally_clock, 1, 2) = x'ffff' AS hasBody FROM Tile WHERE id = ?",
+          arguments: [name(key).text])
+      }
+      return rows
+    }
+  }
+
+  /// What is no number counts as written anew where a rebuild has found no state.
+  private func noteWrittenAnew(_ device: Int, _ before: [String: Row]) {
+    for (key, row) in before.sorted(by: { $0.key < $1.key }) where row["hasBody"] {
+      if let x = row["x"] as Int64? { note(device, key, "x", .edit(x)) }
+      if row["t"] != "plain" { note(device, key, "t", .edit(0)) }
+    }
+  }
+
+  /// Of a number that anybody has added to, what it was before is known. Any other one stands in the row alone, and a
+  /// row of other values than were written counts as written altogether.
+  private func noteRebuilt(_ device: Int, adding amount: Int64, _ before: [String: Row]) {
+    for (key, row) in before.sorted(by: { $0.key < $1.key }) {
+      guard !specification.hasAdditions(device, key, "n") else {
+        note(device, key, "n", .add(amount))
+        continue
+      }
+      note(device, key, "n", .set((row["n"] as Int64) + amount))
+      if !specification.hasAdditions(device, key, "m") { note(device, key, "m", .set(row["m"])) }
+      note(device, key, "x", .edit(row["x"]))
+    }
   }
 
   private func note(_ device: Int, _ key: String, _ field: String, _ act: CounterSpecification.Act) {
@@ -212,14 +323,14 @@ package final class CounterHistory {
   private func put(_ device: Int) throws {
     log.append("\(device) puts a file")
     let base = random.chance(50) ? StateVector() : try stores[random.below(Self.devices)].vector
-    files.append(
+    deltas.append(
       File(bytes: try stores[device].delta(since: base), base: base, known: specification.known[device]))
   }
 
   private func take(_ device: Int) throws {
-    guard !files.isEmpty else { return }
-    let place = random.below(files.count)
-    let file = files[place]
+    guard !deltas.isEmpty else { return }
+    let place = random.below(deltas.count)
+    let file = deltas[place]
     guard try stores[device].vector.covers(try header(file.bytes).base) else { return }
     log.append("\(device) takes file \(place)")
     try stores[device].apply(file.bytes)

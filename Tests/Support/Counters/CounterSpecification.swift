@@ -88,6 +88,13 @@ struct CounterSpecification {
     }
   }
 
+  /// Whether a device has heard of anything that was added to a counter.
+  func hasAdditions(_ device: Int, _ record: String, _ counter: String) -> Bool {
+    heard(device, record).contains { event in
+      if case .add = event.act { event.field == counter } else { false }
+    }
+  }
+
   /// The numbers that a device may show of a counter; more than one only after a purge.
   func numbers(_ device: Int, _ record: String, _ counter: String) -> [Int64] {
     let here = known[device].sorted().filter { events[$0].record == record }
