@@ -200,11 +200,14 @@ package final class CounterHistory {
     }
   }
 
-  /// Of a number that anybody has added to, what it was before is known. Any other one stands in the row alone, and a
-  /// row of other values than were written counts as written altogether.
+  /// Of a number that anybody has added to, what it was before is known; so is the default of one that nobody set, if its
+  /// record has additions. Any other one stands in the row alone, and a row of other values than were written counts as
+  /// written altogether.
   private func noteRebuilt(_ device: Int, adding amount: Int64, _ before: [String: Row]) {
     for (key, row) in before.sorted(by: { $0.key < $1.key }) {
-      guard !specification.hasAdditions(device, key, "n") else {
+      let isDefault =
+        specification.hasAdditions(device, key, "m") && !specification.hasSets(device, key, "n")
+      guard !isDefault, !specification.hasAdditions(device, key, "n") else {
         note(device, key, "n", .add(amount))
         continue
       }
