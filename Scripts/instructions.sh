@@ -5,7 +5,8 @@
 set -euo pipefail
 limits=$(dirname "$0")/instructions-limits.txt
 all=(insert update first commit change delta again apply delete empty open close seed edits deletes exchange
-  refused owned nested owned-delete nested-delete moved counted beside used-insert used-first used-delete used-apply)
+  refused owned nested owned-delete nested-delete moved counted beside linked listed placed named used-insert used-first
+  used-delete used-apply)
 gate= json= markdown= workloads=()
 while [ $# -gt 0 ]; do
   case $1 in
@@ -54,6 +55,8 @@ before() {
   exchange-*) echo edits ;;
   edits-* | deletes-*) echo both ;;
   empty-store) echo delete ;;
+  linked-* | listed-*) echo teams ;;
+  placed-*) echo listed ;;
   owned-delete-* | owned-store | owned-plain | moved-*) echo owned-rows ;;
   nested-delete-* | nested-store | nested-plain) echo nested-rows ;;
   used-first-* | used-delete-*) echo used-insert ;;

@@ -290,4 +290,30 @@ import Testing
     #expect(error?.code == .incompatibleTable)
     #expect(error?.message.contains("position") == true)
   }
+
+  // MARK: Bytes
+
+  /// The bytes of the blocks of what a store has done since, without the header, which lists replicas.
+  private func size(of store: Store, since base: StateVector) throws -> Int {
+    let (header, blocks) = try store.blocks(since: base)
+    return blocks.map { $0.encoded(replicas: header.target.entries.map(\.replica)).count }.reduce(0, +)
+  }
+
+  /// A move takes 80 bytes, an appended member 12 beside its name, of which a UUID's 16 bytes are not said twice.
+  @Test func aMoveAndAppendedMembersAreSmall() throws {
+    let store = try store()
+    let (list, songs) = (RecordName<ORList>(), (0..<1000).map { _ in RecordName<ORSong>() })
+    try store.write { db in
+      try ORList(id: list, title: "List").insert(db)
+      for song in songs { try ORSong(id: song, title: "song").insert(db) }
+    }
+    var base = try store.vector
+    try store.write { db in
+      for song in songs { try ORList.songs.insert(db, song, to: list) }
+    }
+    #expect(try size(of: store, since: base) <= songs.count * (12 + 16))
+    base = try store.vector
+    try store.write { db in try ORList.songs.move(db, songs[500], of: list, to: .first) }
+    #expect(try size(of: store, since: base) <= 80)
+  }
 }

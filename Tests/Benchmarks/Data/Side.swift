@@ -90,6 +90,18 @@ extension Side {
     }
   }
 
+  /// Runs one statement with each of these pairs, a thousand in a transaction.
+  func runThroughC(_ sql: String, _ pairs: [(source: String, target: String)]) throws {
+    try inTransactions(of: 1000, pairs.count) { db, range in
+      let statement = try PreparedStatement(keptBy: db, sql)
+      for (source, target) in pairs[range] {
+        statement.bind(1, source)
+        statement.bind(2, target)
+        try statement.run()
+      }
+    }
+  }
+
   /// Sets `count` of these records, by their number and name, in one transaction.
   func updateThroughC(
     _ changes: some Sequence<(Int, String)>, of table: String = "Item", setting column: String = "count"

@@ -11,8 +11,8 @@ enum Instructions {
   static let workloads = [
     "rows", "insert", "update", "first", "commit", "change", "delta", "again", "apply", "delete", "empty", "open",
     "seed", "both", "edits", "deletes", "exchange", "refused", "close", "owned-rows", "owned", "owned-delete", "moved",
-    "nested-rows", "nested", "nested-delete", "owned-single", "counted", "beside", "used-insert", "used-first",
-    "used-delete", "used-apply",
+    "nested-rows", "nested", "nested-delete", "owned-single", "counted", "beside", "teams", "linked", "listed",
+    "placed", "named", "used-insert", "used-first", "used-delete", "used-apply",
   ]
 
   static func run(_ workload: String, onStore isStore: Bool, records: Int, in folder: URL) throws {
@@ -73,6 +73,12 @@ enum Instructions {
       try edit(side, round.rows.items[...], to: -1)
     case "owned-rows", "owned", "owned-delete", "moved": try own(.owned, workload, round, pair, onStore: isStore)
     case "counted", "beside": try count(workload, round, pair, onStore: isStore)
+    case "teams", "linked", "listed", "placed": try list(workload, round, pair, onStore: isStore)
+    case "named":
+      let side: any Side = isStore ? try Store(path: round.newPath(), schema: ListRows.schema) : pair.plain
+      if isStore { try side.insertOwners(round.rows.owners) }
+      try side.run("CREATE UNIQUE INDEX Item_by_name ON Item(name)", isStore ? 0 : 1) { _ in [] }
+      try side.insertThroughC(ListRows.named(round.rows.items, side), into: isStore ? "Named" : "Item")
     case "owned-single":
       // For the files of one delete, Scripts/walk.py: each in a transaction of its own.
       let store = try Store(path: round.newPath(), schema: OwnedRows.schema)
@@ -214,6 +220,18 @@ enum Instructions {
       }
       try side.updateThroughC(changes, of: table, setting: column)
     }
+  }
+
+  /// Adds members to teams, a hundred to each: to a relationship without an order, or to the end of one with; or moves
+  /// each to the beginning.
+  private static func list(_ workload: String, _ round: Round, _ pair: Pair, onStore isStore: Bool) throws {
+    let side: any Side = isStore ? try Store(path: round.newPath(), schema: ListRows.schema) : pair.plain
+    if isStore { try side.insertOwners(round.rows.owners) }
+    if !isStore { try side.run("ALTER TABLE Team_members ADD COLUMN position BLOB", 1) { _ in [] } }
+    let members = ListRows.Members(round.rows, ordered: workload != "linked", side)
+    try members.insertTeams(into: side)
+    if workload != "teams" { try members.insertLinks(into: side) }
+    if workload == "placed" { try members.move(in: side) }
   }
 
   /// Opens the file, writes once or not at all, closes it.
