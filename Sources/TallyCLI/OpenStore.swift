@@ -34,8 +34,12 @@ enum OpenStore {
   }
 
   /// Opens without write access, also in a folder where nothing can be written. Only if another program has written
-  /// something that must be captured first, or has made a table again, is write access needed.
-  static func reading<T>(_ path: String, _ timeout: Double, _ body: (Store) throws -> T) throws -> T {
+  /// something that must be captured first, or has made a table again, is write access needed. If a table was made
+  /// again in a way that no store can use, nothing can be captured: that is an error, or, with `evenUncaptured`, a
+  /// warning, and the body sees the rows as they are.
+  static func reading<T>(
+    _ path: String, _ timeout: Double, evenUncaptured: Bool = false, _ body: (Store) throws -> T
+  ) throws -> T {
     try Output.requireOpen(besides: path)
     var copy: StoreCopy?
     defer { copy?.discard() }
@@ -60,6 +64,10 @@ enum OpenStore {
     // Capturing in a copy would give out transaction numbers that the store gives out again.
     guard copy == nil else { throw failure }
     do {
+      if evenUncaptured, let obstacle = try obstacle(path, timeout) {
+        complain("warning: \(Failure.message(of: obstacle))")
+        return try beside(path, timeout, body)
+      }
       return try writing(path, timeout, body)
     } catch let error as DatabaseError where isUnwritable(error) {
       throw failure
@@ -68,9 +76,20 @@ enum OpenStore {
     }
   }
 
-  /// Opens a store that another process of the tool has open for reading, as it is: nothing is captured or noted.
-  static func beside<T>(_ path: String, _ body: (Store) throws -> T) throws -> T {
-    try using(try open(path, 5, isReadOnly: true), body)
+  /// What keeps a store from capturing what others have written to a table; nil if it has been captured now.
+  private static func obstacle(_ path: String, _ timeout: Double) throws -> StoreError? {
+    do {
+      close(try open(path, timeout, isReadOnly: false))
+      return nil
+    } catch let error as StoreError where error.code == .incompatibleTable {
+      return error
+    }
+  }
+
+  /// Opens a store as it is, such as one that another process of the tool has open for reading: nothing is captured or
+  /// noted.
+  static func beside<T>(_ path: String, _ timeout: Double = 5, _ body: (Store) throws -> T) throws -> T {
+    try using(try open(path, timeout, isReadOnly: true), body)
   }
 
   /// Lets the store know of damage that was found while it was only read, where it can be written: it gives nothing

@@ -11,9 +11,9 @@ struct StoreArguments: ParsableArguments {
     try OpenStore.writing(store, waiting.timeout, isDurable: isDurable, body)
   }
 
-  /// Opens the store to look at it.
-  func reading<T>(_ body: (Store) throws -> T) throws -> T {
-    try OpenStore.reading(store, waiting.timeout, body)
+  /// Opens the store to look at it. With `evenUncaptured`, a table that no store can use is a warning.
+  func reading<T>(evenUncaptured: Bool = false, _ body: (Store) throws -> T) throws -> T {
+    try OpenStore.reading(store, waiting.timeout, evenUncaptured: evenUncaptured, body)
   }
 }
 

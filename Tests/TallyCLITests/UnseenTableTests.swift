@@ -124,4 +124,23 @@ import Testing
     try bench.done("get", "a", Self.ann)
     #expect(try bench.bytes("a") == noted)
   }
+
+  /// What a table holds that no store can use can be seen and taken elsewhere. Whatever would write, or say that two
+  /// stores are equal, is refused with the reason.
+  @Test func whatATableThatNoStoreCanUseHoldsCanBeRead() throws {
+    try rebuild("SBPerson", copying: "SELECT * FROM SBPerson")
+    try shell(
+      "PRAGMA writable_schema = ON",
+      "UPDATE sqlite_master SET sql = replace(sql, 'DEFAULT x', 'DEFAULT ') WHERE name = 'SBPerson'")
+    let reads = [["get", "a", Self.ann], ["list", "a", "SBPerson", "--json"], ["export", "a", "--as", "json", "-o", "-"]]
+    for command in reads {
+      let outcome = try bench.tally(command)
+      #expect(outcome.status == 0 && outcome.output.contains("Ann"), "\(command): \(outcome.errors)")
+      #expect(outcome.errors.contains("warning: the table SBPerson"), "\(command): \(outcome.errors)")
+    }
+    for command in [["put", "a", Self.ann, "name=Anna"], ["sync", "a", "b"], ["status", "a"], ["diff", "a", "b"]] {
+      let outcome = try bench.tally(command)
+      #expect(outcome.status == 65 && outcome.errors.contains("tally_clock"), "\(command): \(outcome.errors)")
+    }
+  }
 }

@@ -38,7 +38,7 @@ struct ExportCommand: ParsableCommand {
   func run() throws {
     let rules = NewFile.Rules(inputs: [store.store])
     if output != "-" { try rules.check(output) }
-    try store.reading { store in
+    try store.reading(evenUncaptured: true) { store in
       let bar = try LineProgress("exporting", progress, store, isQuiet: output == "-" && Output.isOnTerminal)
       defer { bar.end() }
       if form == .sqlite {

@@ -19,7 +19,7 @@ struct GetCommand: ParsableCommand {
 
   func run() throws {
     let name = try recordName(name)
-    try store.reading { store in
+    try store.reading(evenUncaptured: true) { store in
       let name = try store.meant(name)
       let schema = try store.schema
       let entity = try schema.entity(of: name)
@@ -45,7 +45,7 @@ struct ListCommand: ParsableCommand {
   @Flag(help: "Print the whole records, one line of JSON each.") var json = false
 
   func run() throws {
-    try store.reading { store in
+    try store.reading(evenUncaptured: true) { store in
       let schema = try store.schema
       let entity = try schema.entity(type: type)
       try Output.run { output in

@@ -159,7 +159,6 @@ package final class CounterHistory {
     case 3:
       log.append("a program makes the table of \(device) again and adds \(amount)")
       try files.rebuild(device, adding: amount)
-      noteRebuilt(device, adding: amount, before)
     default:
       log.append("\(device) loses its states")
       try files.run(device, "DELETE FROM tally_extra")
@@ -168,6 +167,7 @@ package final class CounterHistory {
     if hasAdded {
       for key in Self.keys where specification.isVisible(device, key) { note(device, key, "n", .add(amount)) }
     }
+    if act == 3 { try noteRebuilt(device, adding: amount, before) }
     guard act == 4 else { return }
     // Who reads nothing notices nothing.
     _ = try stores[device].verify()
@@ -200,14 +200,14 @@ package final class CounterHistory {
     }
   }
 
-  /// Of a number that anybody has added to, what it was before is known; so is the default of one that nobody set, if its
-  /// record has additions. Any other one stands in the row alone, and a row of other values than were written counts as
-  /// written altogether.
-  private func noteRebuilt(_ device: Int, adding amount: Int64, _ before: [String: Row]) {
+  /// A number that anybody has added to changes by what the program added, since the body has what it was. Any other one
+  /// may stand in the row alone: then nothing tells what it was, and all of the row is written anew. Which of the two,
+  /// follows from how the record is stored.
+  private func noteRebuilt(_ device: Int, adding amount: Int64, _ before: [String: Row]) throws {
     for (key, row) in before.sorted(by: { $0.key < $1.key }) {
-      let isDefault =
-        specification.hasAdditions(device, key, "m") && !specification.hasSets(device, key, "n")
-      guard !isDefault, !specification.hasAdditions(device, key, "n") else {
+      let fields = try stores[device].history(of: name(key))?.fields ?? []
+      let isAddition = fields.contains { $0.field == "n" && $0.isAddition }
+      guard !isAddition, !specification.hasAdditions(device, key, "n") else {
         note(device, key, "n", .add(amount))
         continue
       }
@@ -224,10 +224,10 @@ package final class CounterHistory {
   private func name(_ key: String) throws -> AnyRecordName { try AnyRecordName(type: "Tile", key: key) }
 
   private func insert(_ device: Int, _ key: String) throws {
-    log.append("\(device) inserts \(key)")
     var numbers: [String: Int64] = [:]
     for field in Self.fields where random.chance(60) { numbers[field] = Int64(random.below(20)) - 5 }
     let x: Int64? = random.chance(50) ? Int64(random.below(9)) : nil
+    log.append("\(device) inserts \(key): \(numbers.sorted { $0.key < $1.key }), x \(x.map(String.init) ?? "null")")
     let id = try name(key)
     var values = numbers.mapValues(Value.integer)
     values["x"] = x.map(Value.integer) ?? .null

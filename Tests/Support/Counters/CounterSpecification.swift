@@ -95,11 +95,6 @@ struct CounterSpecification {
     }
   }
 
-  /// Whether a device has heard that anybody has set a counter.
-  func hasSets(_ device: Int, _ record: String, _ counter: String) -> Bool {
-    heard(device, record).contains { $0.field == counter && $0.act.isSet }
-  }
-
   /// The numbers that a device may show of a counter; more than one only after a purge.
   func numbers(_ device: Int, _ record: String, _ counter: String) -> [Int64] {
     let here = known[device].sorted().filter { events[$0].record == record }
