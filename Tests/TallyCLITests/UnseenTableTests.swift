@@ -132,7 +132,9 @@ import Testing
     try shell(
       "PRAGMA writable_schema = ON",
       "UPDATE sqlite_master SET sql = replace(sql, 'DEFAULT x', 'DEFAULT ') WHERE name = 'SBPerson'")
-    let reads = [["get", "a", Self.ann], ["list", "a", "SBPerson", "--json"], ["export", "a", "--as", "json", "-o", "-"]]
+    let reads = [
+      ["get", "a", Self.ann], ["list", "a", "SBPerson", "--json"], ["export", "a", "--as", "json", "-o", "-"],
+    ]
     for command in reads {
       let outcome = try bench.tally(command)
       #expect(outcome.status == 0 && outcome.output.contains("Ann"), "\(command): \(outcome.errors)")
