@@ -42,10 +42,11 @@ enum ListRows {
       try side.runThroughC("INSERT INTO \(type)_members(source, target) VALUES(?, ?)", links)
     }
 
-    /// Moves each member to the beginning.
+    /// Moves each member to the beginning; a plain table has numbers for that.
     func move(in side: any Side) throws {
-      let position = side is Store ? "tally_first(source)" : "x'01'"
-      try side.runThroughC("UPDATE \(type)_members SET position = \(position) WHERE source = ? AND target = ?", links)
+      let least = "(SELECT ifnull(min(position), 0) - 1 FROM \(type)_members AS list WHERE list.source = ?1)"
+      let position = side is Store ? "tally_first(source)" : least
+      try side.runThroughC("UPDATE \(type)_members SET position = \(position) WHERE source = ?1 AND target = ?2", links)
     }
   }
 

@@ -227,7 +227,7 @@ enum Instructions {
   private static func list(_ workload: String, _ round: Round, _ pair: Pair, onStore isStore: Bool) throws {
     let side: any Side = isStore ? try Store(path: round.newPath(), schema: ListRows.schema) : pair.plain
     if isStore { try side.insertOwners(round.rows.owners) }
-    if !isStore { try side.run("ALTER TABLE Team_members ADD COLUMN position BLOB", 1) { _ in [] } }
+    if !isStore { try side.run("ALTER TABLE Team_members ADD COLUMN position INTEGER", 1) { _ in [] } }
     let members = ListRows.Members(round.rows, ordered: workload != "linked", side)
     try members.insertTeams(into: side)
     if workload != "teams" { try members.insertLinks(into: side) }
