@@ -6,7 +6,7 @@ import Testing
 /// Random histories of lists that people order, and the faults that they are for.
 @Suite struct OrderHistoryTests {
   @Test(arguments: 0..<4) func noHistoryBreaksALaw(_ part: Int) {
-    for seed in UInt64(part * 10 + 1)...UInt64(part * 10 + 10) {
+    for seed in UInt64(part * 4 + 1)...UInt64(part * 4 + 4) {
       guard let failure = OrderHistory.failure(seed) else { continue }
       Issue.record("TALLY_SEED=\(seed) of order\n\(failure)")
       return
