@@ -74,7 +74,7 @@ package enum PlantedHints {
     "youngerClaimShows rawsql": 8,
     "lostRowsUnnoticed rawsql": 17,
     "lostTriggersUnnoticed rawsql": 1,
-    "logPrunedTooFar rawsql": 3,
+    "logPrunedTooFar rawsql": 4,
     "anyTextIsADate rawsql": 50,
     "anyTextIsJSON rawsql": 14,
     "climbsOneLevel store": 1,
