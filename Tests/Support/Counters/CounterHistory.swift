@@ -200,9 +200,9 @@ package final class CounterHistory {
     }
   }
 
-  /// A number that anybody has added to changes by what the program added, since the body has what it was. Any other one
-  /// may stand in the row alone: then nothing tells what it was, and all of the row is written anew. Which of the two,
-  /// follows from how the record is stored.
+  /// A number that anybody has added to changes by what the program added, since the body has what it was. Any other
+  /// one may stand in the row alone: then nothing tells what it was, and all of the row is written anew. How the record
+  /// is stored decides which of the two happens.
   private func noteRebuilt(_ device: Int, adding amount: Int64, _ before: [String: Row]) throws {
     for (key, row) in before.sorted(by: { $0.key < $1.key }) {
       let fields = try stores[device].history(of: name(key))?.fields ?? []
