@@ -1,21 +1,21 @@
-# Three commands say whether all is well (Docs/Testing.md): `make test` in minutes, `.ci/run` before a change lands, `make long` by
-# night. Each sets up what it needs.
+# Three commands test everything (Docs/Testing.md): `make test` in minutes, `.ci/run` before a change lands, `make long` by night. Each
+# sets up what it needs.
 SWIFT ?= swift
-# Traits that a build is to have: TRAITS=Network adds TCP and TLS, which an app does not get unless it asks (Docs/Decisions/0010);
-# TRAITS=all has all of them, in a build folder of its own.
+# The traits of a build: TRAITS=Network adds TCP and TLS, which an app gets only on request (Docs/Decisions/0010); TRAITS=all enables all
+# of them, in a build folder of its own.
 TRAITS ?=
 comma := ,
-# Where libpq is, the relay has its storage on PostgreSQL.
+# Where libpq is installed, the relay includes its storage on PostgreSQL.
 RELAY = $(shell pkg-config --exists libpq 2>/dev/null && echo Postgres || echo Relay)
-# A module at a time takes a fifth less than a file at a time, where all is to be built; an index for editors, which such a build is
-# not for, takes a third. INCREMENTAL=1 for who builds again after each change of a file; both use the same folder, and changing between
-# them rebuilds everything.
+# Compiling whole modules makes a clean build a fifth cheaper than compiling single files. An index for editors, which such a build does
+# not need, would take a third more. INCREMENTAL=1 is for rebuilding after each change of a file. Both use the same folder, and switching
+# between them rebuilds everything.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 WHOLE = $(if $(INCREMENTAL),,--disable-index-store $(addprefix -Xswiftc ,-wmo -num-threads $(PROCESSORS)))
-# On Linux Swift's toolchains bring lld, which links in half the processor time of what they use unless told.
+# On Linux Swift's toolchains include lld, which links in half the processor time of their default linker.
 LINKER := $(if $(filter Linux,$(shell uname -s)),$(if $(shell command -v ld.lld 2>/dev/null),-Xswiftc -use-ld=lld))
 ALL = --traits PlantedFaults,Network,Macros,$(RELAY),Inspector --scratch-path .build-all $(WHOLE) $(LINKER)
-# What tests are built with: the faults that they plant, which no release has (Docs/PlantedFaults.md).
+# Tests are built with the faults that they plant, which no release has (Docs/PlantedFaults.md).
 ifeq ($(TRAITS),all)
 export TESTING = $(ALL)
 export BUILD = .build-all
@@ -23,15 +23,15 @@ else
 export TESTING = --traits PlantedFaults$(addprefix $(comma),$(filter-out --traits,$(TRAITS))) $(WHOLE) $(LINKER)
 export BUILD = .build
 endif
-# SwiftPM hands several traits to the compiler in the order of a set, which changes from run to run, and then rebuilds everything.
+# SwiftPM passes several traits to the compiler in the order of a set. The order changes from run to run, and then everything is rebuilt.
 STEADY = SWIFT_DETERMINISTIC_HASHING=1
 export TALLY_TESTS = 1
-# STRICT=1: a warning in our own code is an error, and what is imported must be declared.
+# STRICT=1: a warning in our own code is an error, and imported modules must be declared as dependencies.
 ifdef STRICT
 export TALLY_STRICT = 1
 CHECKED = --explicit-target-dependency-import-check error
 endif
-# BUILT=1: what a command needs has been built before, as in the gate.
+# BUILT=1: everything that a command needs has already been built, as in the gate.
 BUILD_TESTS = $(if $(BUILT),@true,$(STEADY) $(SWIFT) build $(TESTING) --build-tests $(CHECKED))
 BUILD_ALL = $(if $(BUILT),@true,$(STEADY) $(SWIFT) build $(ALL))
 RELEASE = $(if $(BUILT),@true,$(SWIFT) build -c release --scratch-path .build-bench)
@@ -48,13 +48,13 @@ export BUILT
 demo: setup
 	$(SWIFT) run $(TESTING) Scorebook
 
-# What a developer waits for. ONLY=RawSQLTests runs the tests, suites or targets of these names alone.
+# The tests that a developer waits for. ONLY=RawSQLTests runs only the tests, suites or targets of that name.
 test: build-tests run-tests
 
 build-tests: setup
 	$(BUILD_TESTS)
 
-# The tests run as several processes, each with one test at a time: sessions and engines have limits of time, and no test takes the
+# The tests run in several processes, one test at a time in each: sessions and engines have time limits, and this way no test takes the
 # threads of another. Long tests, crash tests, and those of the relay's and the inspector's servers have commands of their own.
 ELSEWHERE = CrashTests|RelayTests|InspectorTests
 SERVERS = TransportTests|PantryTests|ReadmeTests|DocExamples
@@ -69,12 +69,13 @@ else
 	  -- others: --no-parallel --skip 'TallyStoreTests|TallyCLITests|TallySyncTests|$(SERVERS)|$(ELSEWHERE)'
 endif
 
-# All that takes long; it says what, and for how long, and goes on where it was ended: Docs/Testing.md. HOURS to give it more or less, STEPS=soak for a part.
+# Everything that takes long: Docs/Testing.md. It first prints what it will do and how long that takes, and resumes where it was stopped.
+# HOURS=4 gives it more time, STEPS=soak runs a part.
 long: setup-all
 	bash Scripts/long.sh
 
 # The model of deleting by lives (Docs/Contract.md, section 11): directed scenarios, random histories, and rules left out. It needs python3 and no
-# Swift. MODELS=5000 for more histories of each world. `models-gate` takes some twenty seconds, and notices check values that are old.
+# Swift. MODELS=5000 runs more histories of each world. `models-gate` takes some twenty seconds, and detects outdated check values.
 MODELS ?= 500
 PYTHON ?= python3
 
@@ -92,28 +93,29 @@ models-gate:
 	cd Tests/Models && $(PYTHON) -B histories.py gate --seconds 10
 	cd Tests/Models && $(PYTHON) -B values.py gate --seconds 5
 
-# What only traits build: TCP and TLS, the relay, the inspector and macros. One build folder for all; a first build takes some minutes more.
+# Tests of what only traits build: TCP and TLS, the relay, the inspector and macros. They share one build folder; the first build takes some
+# minutes more.
 test-network: setup
 	$(BUILD_ALL) --build-tests
 	$(TEST_ALL) network: --no-parallel --filter TransportTests -- peers: --no-parallel --filter PeerTests
 	.build-all/debug/TwoMachines
 
-# @Entity: what it expands to and refuses, and what it declares, in stores; and that other apps do not resolve what it is made of.
+# Tests of @Entity: its expansions, its refusals, and its declarations in stores; also that other apps do not resolve its dependencies.
 test-macros: setup
 	bash Scripts/plain-user.sh
 	$(BUILD_ALL) --build-tests
 	$(TEST_ALL) macros: --no-parallel --filter MacroTests
 
-# The relay: its server, and the tool as server and client; where PostgreSQL is, on that too, in a private server that the tests make and
-# remove; and behind each proxy that is there.
+# Tests of the relay: its server, and the tool as server and client. Where PostgreSQL is installed they also run on that, in a private
+# server that the tests create and remove, and behind each proxy that is installed.
 test-relay: setup
 	@bash Scripts/setup.sh relay
 	@bash Scripts/setup.sh proxies
 	$(BUILD_ALL) --build-tests
 	$(MAKE) relay-tests relay-proxies
 
-# Most of that is waiting, so there are several processes. Crowds have one of their own, and so has a network that goes away, and what
-# takes longest.
+# These tests mostly wait, so they run in several processes. Tests of crowds, of a network that goes away, and those that take longest have
+# one each.
 CROWDS = (SlowPeer|UnreadAnswer)Tests
 APART = NetworkDownTests
 LONGEST = Relay(World|Tool)Tests
@@ -128,14 +130,15 @@ relay-tests:
 relay-proxies:
 	bash Scripts/relay-proxies.sh .build-all/debug/tally
 
-# The inspector: its server, and its pages in a real browser, which is installed where that may be done and left out, with a word, elsewhere.
+# Tests of the inspector: its server, and its pages in a real browser. The browser is installed where that is allowed; elsewhere its tests
+# are left out, with a message.
 test-inspector: setup
 	@bash Scripts/setup.sh browser
 	$(BUILD_ALL) --build-tests
 	PLAIN_MALLOC=1 $(TEST_ALL) inspector: --no-parallel --filter InspectorTests
 	bash Scripts/inspector-pages.sh .build-all/debug/tally
 
-# A phone, a tablet and a relay as live processes, and an inspector over them: Docs/Inspector.md. PORT to choose one.
+# A phone, a tablet and a relay as live processes, and an inspector over them: Docs/Inspector.md. PORT chooses a port.
 show: setup
 	@echo "show: building the tool and Scorebook with all traits. The first time that takes some minutes, ten and more on two cores; after"
 	@echo "show: that some seconds. Then an address is printed, to be opened in a browser on this machine."
@@ -143,14 +146,14 @@ show: setup
 	$(BUILD_ALL) --product Scorebook
 	.build-all/debug/Scorebook show $(PORT)
 
-# Makes the pictures of Docs/Inspector.md again.
+# Regenerates the pictures of Docs/Inspector.md.
 show-pictures: setup
 	@bash Scripts/setup.sh browser
 	$(BUILD_ALL) --product tally
 	$(BUILD_ALL) --product Scorebook
 	bash Scripts/inspector-pages.sh .build-all/debug/tally --pictures Docs/Inspector
 
-# The container file of a relay: built where docker or podman is, and otherwise its steps, in an empty root.
+# Builds the container file of a relay where docker or podman is installed; otherwise runs its steps in an empty root.
 container: setup
 	bash Scripts/container.sh
 
@@ -163,7 +166,7 @@ relay-demo: setup
 # Every program that shows something, as the gate runs them.
 demos: examples relay-demo
 
-# What a relay costs, beside what it cannot do without: FLAGS as --only push,streams, --records N, --markdown FILE.
+# The cost of a relay, beside the cost of what it cannot do without. FLAGS: --only push,streams, --records N, --markdown FILE.
 WITH_RELAY = --traits $(RELAY) --scratch-path .build-relay
 
 bench-relay: setup
@@ -171,19 +174,19 @@ bench-relay: setup
 	$(SWIFT) build -c release $(WITH_RELAY) --product tally
 	$(SWIFT) run -c release $(WITH_RELAY) RelayBench $(FLAGS)
 
-# One table of a relay under load, with its floor in the same run: Docs/Benchmarks/relay.md. It takes some minutes, on loopback alone.
+# One table of a relay under load, with its floor in the same run: Docs/Benchmarks/relay.md. It takes some minutes and uses loopback only.
 # FLAGS: --appends N, --streams N, --returning N, --markdown FILE.
 relay-load: setup
 	@bash Scripts/setup.sh relay
 	$(SWIFT) build -c release $(WITH_RELAY) --product tally
 	$(SWIFT) run -c release $(WITH_RELAY) RelayBench --load $(FLAGS)
 
-# All that has to do with stores once more, captured by triggers alone, as where SQLite lacks the hook.
+# All tests of stores once more, with capture by triggers only, as where SQLite lacks the hook.
 test-triggers: build-tests
 	TALLY_CAPTURE=triggers $(TEST) store: --no-parallel --filter TallyStoreTests -- sync: --no-parallel --filter TallySyncTests \
 	  -- tool: --no-parallel --filter TallyCLITests -- histories: --no-parallel --filter 'ConvergenceTests|SimulatorTests'
 
-# The crash tests: Docs/CrashTests.md. FACTOR says how much more than in the gate.
+# The crash tests: Docs/CrashTests.md. FACTOR sets how many times as much runs as in the gate.
 FACTOR ?= 40
 DISKS = CrashTests.(CopiedDisk|FullDisk|MachineStory|SimulatedDisk|StoreOnDisk)Tests
 
@@ -191,18 +194,18 @@ crash: build-tests
 	TALLY_EFFORT=$(FACTOR) nice -n 19 $(TEST) disks: --no-parallel --filter '$(DISKS)' \
 	  -- processes: --no-parallel --filter CrashTests --skip '$(DISKS)'
 
-# Regenerates the listing of the public API in Docs/API; api-check compares it with what the code says.
+# Regenerates the listing of the public API in Docs/API; api-check compares it with the code.
 api: setup
 	$(STEADY) $(SWIFT) build $(TESTING)
 	bash Scripts/api.sh
 
-# And whether the views that only Apple's systems compile fit what a view of SwiftUI is.
+# Also checks whether the views that only Apple's systems compile fit SwiftUI's declarations of a view.
 api-check:
 	bash Scripts/api.sh --check
 	bash Scripts/apple-views.sh
 
-# The pages, the documents of Docs and the reference of every module as a site in .build/docs; any warning is an error, and so is a link
-# that leads nowhere. BASE=NAME for a site that is not at the root of its host. `docs-check` makes it of the build that is there.
+# Builds the pages, the documents of Docs and the reference of every module as a site in .build/docs. Any warning is an error, and so is a
+# broken link. BASE=NAME is for a site that is not at the root of its host. `docs-check` builds the site from the existing build.
 docs: setup
 	$(BUILD_ALL)
 	BUILD=.build-all bash Scripts/docs.sh
@@ -210,7 +213,7 @@ docs: setup
 docs-check:
 	bash Scripts/docs.sh
 
-# What `make test` leaves out and the gate adds.
+# Checks that `make test` leaves out and the gate adds.
 lint:
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests Examples
 	bash Scripts/tidy.sh
@@ -218,12 +221,12 @@ lint:
 strict:
 	$(MAKE) build-tests STRICT=1
 
-# That the tool, built as apps build it, has no trace of the faults that tests plant.
+# Checks that the tool, built as apps build it, has no trace of the faults that tests plant.
 release-symbols: setup
 	$(RELEASE) --product tally
 	bash Scripts/release-symbols.sh .build-bench/release/tally
 
-# The tool, its manual page and completions for bash, zsh and fish, under PREFIX; DESTDIR goes before it, for packages.
+# Installs the tool, its manual page and completions for bash, zsh and fish under PREFIX, which DESTDIR precedes for packages.
 PREFIX ?= /usr/local
 TOOL ?= .build-bench/release/tally
 export DESTDIR PREFIX
@@ -232,7 +235,7 @@ install: setup
 	$(SWIFT) build -c release --scratch-path .build-bench --product tally $(addprefix --traits ,$(filter-out --traits,$(TRAITS)))
 	bash Scripts/install.sh install $(TOOL)
 
-# The same with a TOOL that is there.
+# The same with an existing TOOL.
 install-built:
 	bash Scripts/install.sh install $(TOOL)
 
@@ -242,36 +245,36 @@ uninstall:
 examples: setup
 	bash Scripts/examples.sh
 
-# Release builds in a folder of their own. FLAGS: --records 10000,100000, --runs N, --only W1,W3, --json FILE, --markdown FILE,
-# --external FILE, --write-rows FILE.
+# Benchmarks, from release builds in a folder of their own. FLAGS: --records 10000,100000, --runs N, --only W1,W3, --json FILE,
+# --markdown FILE, --external FILE, --write-rows FILE.
 BENCH = .build-bench/release/Benchmarks
 
 bench: setup
 	$(RELEASE) --product Benchmarks
 	$(BENCH) $(FLAGS)
 
-# Instructions for each row beside plain SQLite: WORKLOADS is any of those in Scripts/instructions-limits.txt.
+# Counts instructions per row, beside plain SQLite. WORKLOADS: any of those in Scripts/instructions-limits.txt.
 instructions: setup
 	$(RELEASE) --product Benchmarks
 	bash Scripts/instructions.sh $(FLAGS) $(WORKLOADS)
 
-# The files that one update, one synced change, one delete and one opening run through. FLAGS='--files "one update"' names them.
+# Counts the files that one update, one synced change, one delete and one opening run through. FLAGS='--files "one update"' names them.
 walk: setup
 	$(RELEASE) --product Benchmarks
 	python3 Scripts/walk.py $(FLAGS)
 
-# What the file formats alone cost, by a program in C: FLAGS=--time for times, beside plain SQLite.
+# Measures the cost of the file formats alone, with a program in C. FLAGS=--time gives times, beside plain SQLite.
 floors: setup
 	$(RELEASE) --product Benchmarks
 	bash Scripts/floors.sh $(FLAGS) $(WORKLOADS)
 
-# Fails on what needs more than Scripts/instructions-limits.txt accepts.
+# Fails if a workload needs more instructions than Scripts/instructions-limits.txt accepts.
 instructions-gate: setup
 	$(RELEASE) --product Benchmarks
 	bash Scripts/instructions.sh --gate
 
-# Fails only on what is more than twice its target, or than what is accepted. One round says that all is well; where it does not, three
-# decide, since a busy moment can spoil one.
+# Fails only if a figure is more than twice its target or, where it is known to miss that, more than twice the accepted value. One round
+# that passes is enough; otherwise three rounds decide, since a busy moment can spoil one.
 SHORT = --records 50000 --no-memory --gate $(FLAGS)
 
 bench-short: setup
@@ -282,12 +285,12 @@ bench-short: setup
 embedded:
 	bash Scripts/embedded.sh
 
-# What sqlite-utils, Alembic and peewee do to a store's tables, done by these tools; they are installed into a temporary folder.
+# Changes a store's tables with sqlite-utils, Alembic and peewee themselves; they are installed into a temporary folder.
 other-tools: setup
 	$(SWIFT) build $(TESTING) --product tally
 	bash Scripts/other-tools.sh
 
-# A model of what a person must see, in Python, against the tool: Docs/Fuzzing.md. SECONDS, and FLAGS as --seed 7.
+# Compares the tool with a model, in Python, of what a person must see: Docs/Fuzzing.md. SECONDS sets the time; FLAGS: --seed 7.
 second-opinion: setup
 	bash Scripts/second-opinion.sh $(or $(SECONDS),60) $(FLAGS)
 
@@ -302,7 +305,7 @@ sanitize: setup
 coverage: setup
 	bash Scripts/coverage.sh
 
-# Simulated histories for as long as you give it: `make soak SOAK_MINUTES=10`, or SOAK_SECONDS. It prints what fails with a seed;
+# Runs simulated histories for as long as you like: `make soak SOAK_MINUTES=10`, or SOAK_SECONDS. It prints each failure with its seed;
 # `TALLY_SEED=n make soak FLAGS="--tier world"` plays that one again. More FLAGS: --first N, --count N.
 SOAK_BUILD = --traits PlantedFaults -c release --scratch-path .build-soak
 SOAK = $(SWIFT) run $(SOAK_BUILD) Soak
@@ -311,7 +314,7 @@ SOAK_SECONDS ?= $(if $(SOAK_MINUTES),$(shell expr $(SOAK_MINUTES) \* 60),60)
 soak: setup
 	nice -n 19 $(SOAK) --seconds $(SOAK_SECONDS) $(FLAGS)
 
-# The seeds that the gate plays of each tier, in its release build: the same each time.
+# The seeds of each tier that the gate plays, in its release build. They are the same each time.
 SEEDS = --count 15 --count core=2000 --count forged=1000 --count store=100 --count copies=100 --count seeds=100 --count world=40 \
   --count relay=40 --count rawsql=50 --count shred=20 --count counters=1000 --count extrema=500 --count order=100 \
   --count cloudkit=40
@@ -320,12 +323,12 @@ simulate: setup
 	$(RELEASE) --product Soak
 	.build-bench/release/Soak $(SEEDS) $(FLAGS)
 
-# Whether planted faults are noticed, in the debug build: all, or a part of them, as PART=3/8.
+# Checks in the debug build that planted faults are noticed: all of them, or a part, such as PART=3/8.
 planted-check: setup
 	$(if $(BUILT),@true,$(STEADY) $(SWIFT) build $(TESTING) --product Soak)
 	$(BUILD)/debug/Soak planted $(addprefix --part ,$(PART)) $(FLAGS)
 
-# Puts in each planted fault, counts the seeds until it is noticed, and writes the table of Docs/PlantedFaults.md.
+# Enables each planted fault, counts the seeds until it is noticed, and writes the table of Docs/PlantedFaults.md.
 planted: setup
 	$(SWIFT) build $(SOAK_BUILD) --product Soak
 	SOAK=".build-soak/release/Soak" bash Scripts/planted.sh
@@ -336,13 +339,13 @@ format:
 setup:
 	@bash Scripts/setup.sh
 
-# And what only the tests of the relay and the inspector need, where it may be installed.
+# Also installs what only the tests of the relay and the inspector need, where that is allowed.
 setup-all: setup
 	@bash Scripts/setup.sh relay
 	@bash Scripts/setup.sh proxies
 	@bash Scripts/setup.sh browser
 
-# What the gate needs of a release build, without the faults that tests plant.
+# Builds the release products that the gate needs, without the faults that tests plant.
 build-release: setup
 	for product in tally Benchmarks Soak; do $(STEADY) $(SWIFT) build -c release --scratch-path .build-bench --product $$product || exit 1; done
 

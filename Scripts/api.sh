@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The public API, a line for each declaration, as Docs/API/MODULE.txt has it: `Scripts/api.sh` regenerates the files,
-# `Scripts/api.sh --check` fails if they are not what the code says. So a change of what apps see is seen in review.
-# Reads the modules of a debug build. Needs Python; without it, it says so and passes.
+# Lists the public API in Docs/API/MODULE.txt, a line for each declaration: `Scripts/api.sh` regenerates the files,
+# `Scripts/api.sh --check` fails if they do not match the code. So a reviewer sees every change of the public API.
+# Reads the modules of a debug build. Needs Python; without it, the script prints a message and passes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if ! command -v python3 >/dev/null; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Typechecks the views, which only Apple's systems compile, against the stub of SwiftUI in Tests/Stubs and the modules of a
-# debug build (BUILD, or .build). What it cannot see: previews, whose macro is Xcode's, and whether a view looks right.
+# debug build (BUILD, or .build). It cannot check previews, whose macro is Xcode's, or whether a view looks right.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${BUILD:-.build}

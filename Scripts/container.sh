@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Examples/Relay/Hosting/Containerfile: built and started where docker or podman works, and a stranger's client puts and reads through it.
-# Elsewhere the same steps are run in an empty root, which takes root, Debian and mmdebstrap: those of the image that is kept in that root
-# itself, and the one that compiles on this machine.
-#   Scripts/container.sh [TOOL]      TOOL is a tally that was built as the file says; it is built unless given, which takes minutes
+# Builds and starts Examples/Relay/Hosting/Containerfile where docker or podman works; a stranger's client puts and reads through it.
+# Elsewhere the same steps run in an empty root, which requires root, Debian and mmdebstrap: the steps of the image that is kept run in that
+# root itself, and the one that compiles runs on this machine.
+#   Scripts/container.sh [TOOL]      TOOL is a tally that was built as the file says; without it one is built, which takes minutes
 set -euo pipefail
 cd "$(dirname "$0")/.."
 file=Examples/Relay/Hosting/Containerfile

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Which lines the tests run. COVERAGE_FILTER limits the tests; the report is of the modules that decide.
+# Reports which lines the tests run. COVERAGE_FILTER limits the tests; the report covers the modules that decide.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export SWIFT_BACKTRACE=enable=no

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# The Swift examples of documentation comments and pages, as a file that is compiled with the tests.
-#   Scripts/doc-examples.sh           writes Tests/DocExamples/*Examples*.swift, in several files since none is long
-#   Scripts/doc-examples.sh --check   fails if it is not what the examples say
+# Collects the Swift examples of documentation comments and pages in files that are compiled with the tests.
+#   Scripts/doc-examples.sh           writes Tests/DocExamples/*Examples*.swift: several files, so that none is long
+#   Scripts/doc-examples.sh --check   fails if the files do not match the examples
 #
-# Each block becomes the body of a function, or of a type if it declares something; Tests/DocExamples/DocContext.swift has what
-# examples take for granted. A block that is compiled elsewhere, or is no Swift of ours, says so in the line above it:
+# Each block becomes the body of a function, or of a type if it declares something; Tests/DocExamples/DocContext.swift declares
+# what examples take for granted. A block that is compiled elsewhere, or is not our Swift, is marked in the line above it:
 #   <!-- not compiled here: why -->
-# Or it is quoted from a file that is compiled, which ReadmeTests compares:
+# A block can also be quoted from a file that is compiled; ReadmeTests compares the two:
 #   <!-- quoted from PATH -->
 #
-# A reader of the pages in Sources/Tally/Tally.docc imports Tally, and what the page names. So their examples are compiled with Tally,
-# Foundation, Pantry and what a trait adds; further modules are named by an `import` in the example, or in the line above it:
+# A reader of the pages in Sources/Tally/Tally.docc imports Tally and the modules that the page names. So their examples are compiled with
+# Tally, Foundation, Pantry and what a trait adds; further modules are named by an `import` in the example, or in the line above it:
 #   <!-- imports: TallyStore, TallySync -->
 # Examples with the same further imports share a file, such as PageExamplesTallySync.swift.
 set -euo pipefail

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The documentation as a site: Scripts/docs.sh [FOLDER], .build/docs unless said. Any warning is an error, and so is a link
-# that leads nowhere.
+# Builds the documentation as a site: Scripts/docs.sh [FOLDER], by default .build/docs. Any warning is an error, and so is a
+# broken link.
 #
-# It has the pages about `import Tally` and those of Docs, and the reference of every module. BASE=NAME for a site that is
-# not at the root of its host: https://HOST/NAME/. It needs docc, which comes with Swift's toolchains, python3, and a debug
-# build; with one without traits, the modules that are empty then are left out. DocC's plugin for SwiftPM would be a
-# dependency of every app that uses Tally, and could not show what one module re-exports of others; so the symbol graphs are put
-# together here.
+# The site has the pages about `import Tally`, those of Docs, and the reference of every module. BASE=NAME is for a site that
+# is not at the root of its host: https://HOST/NAME/. The script needs docc, which comes with Swift's toolchains, python3, and
+# a debug build; with a build without traits, the modules that are then empty are left out. DocC's plugin for SwiftPM would be
+# a dependency of every app that uses Tally, and could not show what one module re-exports from others; so this script
+# combines the symbol graphs itself.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:-.build/docs}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compiles the core (TallyCRDT, and TallyWire without streams and zstd) as Embedded Swift, for this machine and for WebAssembly, runs
-# the same exercise on each and on an ordinary build, and compares what comes out. Needs nothing but the toolchain, and node to run wasm.
+# the same exercise on each and on an ordinary build, and compares the results. Needs only the toolchain, and node to run wasm.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=.build-embedded

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds and runs every example of a build; each exits with an error if its replicas differ. Of TESTING the flags of the build, of BUILD
-# its folder, both from the Makefile; with BUILT nothing is built.
+# Builds and runs every example; each exits with an error if its replicas differ. TESTING has the flags of the build and BUILD its folder,
+# both from the Makefile; with BUILT nothing is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 output=$(mktemp)

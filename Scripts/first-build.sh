@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the first build of an app costs that depends on Tally and asks for no trait: processor and wall seconds, from packages that are
-# resolved and no build products, for two states of this repository in turn. Docs/Benchmarks.md has what it printed.
+# Measures the first build of an app that depends on Tally without traits: processor and wall seconds, starting with resolved packages and
+# no build products, for two states of this repository in turn. Docs/Benchmarks.md has the results.
 # Usage: Scripts/first-build.sh [--runs N] [BEFORE [AFTER]]; AFTER is HEAD, and BEFORE what `import Tally` was before decision 22.
 set -euo pipefail
 cd "$(dirname "$0")/.."

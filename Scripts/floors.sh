@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What the file formats alone cost (Scripts/floors): a part of what instructions.sh counts that no library can avoid.
-#   floors.sh [workload ...]          instructions a row, counted by valgrind
-#   floors.sh --time [workload ...]   processor and wall time beside plain SQLite, of 10,000 rows
-# Needs cc, SQLite and zstd with their headers, the benchmark program (`make instructions` builds it), and to count
-# valgrind.
+# Measures the cost of the file formats alone (Scripts/floors): the part of the counts of instructions.sh that no library can avoid.
+#   floors.sh [workload ...]          instructions per row, counted by valgrind
+#   floors.sh --time [workload ...]   processor and wall time for 10,000 rows, beside plain SQLite
+# Needs cc, SQLite and zstd with their headers, the benchmark program (`make instructions` builds it), and valgrind
+# to count.
 set -euo pipefail
 all=(insert update commit change durable delta delta-edited again again-edited apply delete open)
 isTimed= workloads=()

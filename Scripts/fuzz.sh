@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Coverage-guided fuzzing with libFuzzer: Docs/Fuzzing.md.
-#   Scripts/fuzz.sh SECONDS [TARGET…]   runs each target for a part of the time, keeps what finds something new in .build-fuzz/corpus
+#   Scripts/fuzz.sh SECONDS [TARGET…]   runs each target for a part of the time, keeps inputs that find something new in .build-fuzz/corpus
 #   Scripts/fuzz.sh minimise            puts the smallest set of inputs with the same coverage into Tests/Fuzz/Corpus
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The inspector's pages in a real browser; with --pictures FOLDER it only makes the pictures of Docs/Inspector.md.
+# Tests the inspector's pages in a real browser; with --pictures FOLDER it only makes the pictures of Docs/Inspector.md.
 #   Scripts/inspector-pages.sh TOOL [TEST… | --pictures FOLDER]
 set -euo pipefail
 cd "$(dirname "$0")/.."

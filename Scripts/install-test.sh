@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# That an installation is whole: installs a built tool into a scratch folder, looks at what is there, and removes it.
+# Checks that an installation is complete: installs a built tool into a scratch folder, checks what is there, and removes it.
 #   Scripts/install-test.sh TOOL
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Counts the instructions that one row costs, which repeat where times do not. Needs valgrind.
+# Counts the instructions that one row costs. Counts are repeatable, times are not. Needs valgrind.
 #   instructions.sh [--json FILE] [--markdown FILE] [workload ...]   beside plain SQLite; the page's table is between its markers
 #   instructions.sh --gate                         only the store, against Scripts/instructions-limits.txt
 set -euo pipefail

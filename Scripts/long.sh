@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# What takes too long to stand before each change (Docs/Testing.md): make long, by night or before a release.
+# Runs everything that takes too long to run before each change (Docs/Testing.md): make long, by night or before a release.
 #
-#   HOURS=3      how long the parts may take that take as long as one likes: a third of it, or three times as long
+#   HOURS=3      three times as long for the steps that can take any time; 1 by default
 #   STEPS=soak   only steps whose names match
-#   BEHIND=1     takes what others leave of the processors: tests that have limits of time may then fail for that reason alone
-#   FRESH=1      from the beginning; otherwise what has passed on the same sources is not run again, so it may be ended at any time
+#   BEHIND=1     uses only idle processor time: tests with time limits may then fail for that reason alone
+#   FRESH=1      starts from the beginning; otherwise steps that passed on the same sources are not run again, so it can be stopped any time
 #
-# Says at its start what it will do and how long that takes. Whatever fails is named at the end, with its seed, and all that it printed
-# is kept; the other steps are run all the same.
+# Prints at its start what it will do and how long that takes. Each failure is named at the end, with its seed, and its whole output is
+# kept; the other steps run all the same.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 hours=${HOURS:-1}

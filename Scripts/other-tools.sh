@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What other tools do to a store's tables, done by these tools themselves: sqlite-utils, Alembic and peewee, from a package index. TOOL
-# is the tally to try. Says so and passes where they cannot be installed.
+# Changes a store's tables with other tools themselves: sqlite-utils, Alembic and peewee, from a package index. TOOL is the tally to test.
+# Where they cannot be installed, the script prints a message and passes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tool=$(realpath "${TOOL:-.build/debug/tally}")

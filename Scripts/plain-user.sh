@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What an app resolves that depends on Tally and asks for no trait: nothing that only a trait needs, such as swift-syntax
+# Checks that an app which depends on Tally without traits resolves nothing that only a trait needs, such as swift-syntax
 # (Docs/Decisions/0010, 0023).
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Puts in each planted fault, counts the seeds until it is noticed, and writes what it found into Docs/PlantedFaults.md and into the
-# hints of Soak. SOAK is the program; FINDINGS, if set, is a file with what it has printed already.
+# Enables each planted fault, counts the seeds until it is noticed, and writes the results into Docs/PlantedFaults.md and into the hints
+# of Soak. SOAK is the program; FINDINGS, if set, is a file with output that it has already printed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 page=Docs/PlantedFaults.md

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A private PostgreSQL for tests, in a folder of its own under /tmp, reached over a socket in that folder and nothing else.
+# Runs a private PostgreSQL for tests, in a folder of its own under /tmp, reachable only over a socket in that folder.
 #
-#   postgres.sh serve DIR    makes and starts one, prints "ready", and removes everything when standard input ends
+#   postgres.sh serve DIR    creates and starts one, prints "ready", and removes everything when standard input ends
 #   postgres.sh standby DIR FROM   the same with a standby of the server in FROM, which streams from it
-#   postgres.sh promote DIR  makes a standby a server of its own
-#   postgres.sh crash DIR    ends it at once, as a crash would (pg_ctl stop -m immediate)
+#   postgres.sh promote DIR  promotes a standby to a server of its own
+#   postgres.sh crash DIR    stops it at once, as a crash would (pg_ctl stop -m immediate)
 #   postgres.sh start DIR    starts it again
 #   postgres.sh find         prints where the programs are, or fails
 #

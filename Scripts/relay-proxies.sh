@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A relay behind each proxy that is installed, with the configurations of Examples/Relay/Hosting:
+# Tests a relay behind each installed proxy, with the configurations of Examples/Relay/Hosting:
 #   Scripts/relay-proxies.sh TOOL [nginx | haproxy | caddy | apache | limit]…
-# TALLY_EFFORT=2 also waits for news for as long as a device may.
+# TALLY_EFFORT=2 also waits for news as long as a device may.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tool=${1:?which tool}

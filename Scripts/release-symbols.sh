@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Faults that tests plant must not leave the house: fails if the tool has a symbol or a string of them.
+# Faults that tests plant must not be released: fails if the tool has a symbol or a string of them.
 #   Scripts/release-symbols.sh TOOL
 set -euo pipefail
 tool=${1:?which tool}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs tests under a sanitizer, in a build folder of its own.
-#   Scripts/sanitize.sh thread    data races: sync, transports, stores that several use at once
+#   Scripts/sanitize.sh thread    data races: sync, transports, stores in concurrent use
 #   Scripts/sanitize.sh address   memory: the wire, the core, the store, the kept inputs of the fuzzers
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The second opinion: Docs/Fuzzing.md. TOOL is a tally that is built already; without it a release build is made,
-# with the faults that --planted puts in.
+# Runs the second opinion: Docs/Fuzzing.md. TOOL is a tally that is already built; without it the script makes a release
+# build, with the faults that --planted enables.
 #   Scripts/second-opinion.sh SECONDS [--seed N] [--steps N] [--planted N] [--no-shrinking]
 set -euo pipefail
 cd "$(dirname "$0")/.."

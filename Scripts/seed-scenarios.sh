@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The scenario table of Docs/Seeds.md, from the names of the tests: a test's name is what a person may rely on.
+# Generates the scenario table of Docs/Seeds.md from the names of the tests: a test's name states what a person may rely on.
 #   Scripts/seed-scenarios.sh           prints the table
 #   Scripts/seed-scenarios.sh --write   puts it into the document
-#   Scripts/seed-scenarios.sh --check   fails if the document has another one
+#   Scripts/seed-scenarios.sh --check   fails if the document has a different table
 set -euo pipefail
 cd "$(dirname "$0")/.."
 document=Docs/Seeds.md

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Checks for the two system libraries that Tally links, and installs them where that is possible. `setup.sh relay` does the same with
-# what the relay's tests on PostgreSQL need; where it may not install that, it says so, and the relay is tested on files only.
-# `setup.sh browser` does it with Chromium, for the tests of the inspector's pages, `setup.sh proxies` with what stands before a relay or
-# its database: none of these is started by that.
+# Checks for the two system libraries that Tally links, and installs them where that is possible. `setup.sh relay` does the same for what
+# the relay's tests on PostgreSQL need; where it may not install that, it prints a message, and the relay is tested on files only.
+# `setup.sh browser` does it for Chromium, for the tests of the inspector's pages, `setup.sh proxies` for the proxies of a relay or of its
+# database. It starts none of these.
 set -euo pipefail
 
 missing=()

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# For other scripts: runs steps beside one another, and says how each ended, how long it took, and what it took of the processors.
+# For other scripts: runs steps in parallel, and prints how each ended, how long it took, and how much processor time it used.
 #
 #   steps_folder=FOLDER            where each step's log is kept, and how long it took
 #   run_steps JOBS "NAME [after=NAME,…] [behind] [waits]: COMMAND"…
 #
-# At most JOBS run at a time, in the order in which they are given; one that is to come after others begins when all of them have passed.
-# A step that mostly waits is not counted. One that is behind takes what the others leave of the processors. A step that fails ends the
-# run: none begins after it, and the end of its log is shown. At the end of all, print_times.
+# At most JOBS run at a time, in the order in which they are given. A step that comes after others begins when all of them have passed. A
+# step that mostly waits (waits) is not counted. A step that is behind uses the processor time that the others leave. A step that fails
+# ends the run: none begins after it, and the end of its log is shown. Call print_times when everything has ended.
 steps_folder=${steps_folder:-.build/steps}
 steps_times=()
 # Each step has a session of its own where there is such a thing, so that all of it can be ended.

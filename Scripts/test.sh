@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs tests of a build that is there, as several processes beside one another, so that none waits for another's threads:
+# Runs tests of an existing build in several parallel processes, so that none waits for another's threads:
 #
 #   BUILD_FLAGS="--traits PlantedFaults" Scripts/test.sh [NAME:] FLAGS… [-- [NAME:] FLAGS…]…
 #
-# FLAGS are those of `swift test` that choose tests: --filter, --skip, --no-parallel. Shows what fails, and at the end each run's
-# result, and the ten slowest tests. All that the runs print is in .build/test-logs. TEST_JOBS says how many run at a time; all
-# unless it does. VERBOSE=1 shows everything at once.
+# FLAGS are those of `swift test` that choose tests: --filter, --skip, --no-parallel. Prints failures, and at the end each run's
+# result and the ten slowest tests. The output of all runs is in .build/test-logs. TEST_JOBS sets how many run at a time; by
+# default all. VERBOSE=1 shows all output at once.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 swift=${SWIFT:-swift}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# House rules that a formatter does not know.
+# Checks house rules that a formatter does not know.
 set -euo pipefail
 status=0
 
