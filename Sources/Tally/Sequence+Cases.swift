@@ -3,7 +3,7 @@ import GRDB
 // A property of a raw-representable type is stored as its raw value, so a filter compares with that. An enum that
 // conforms to GRDB's `DatabaseValueConvertible` needs none of this, and GRDB's own operators win.
 
-/// Whether a column holds a case of an enum, or null for nil.
+/// Returns an expression that is true where a column holds a case of an enum; for nil, where it holds null.
 ///
 /// ```swift
 /// let games = Game.filter(Column("level") == Level.expert)
@@ -14,7 +14,8 @@ where Case.RawValue: SQLExpressible {
   column == value?.rawValue
 }
 
-/// Whether a column holds anything but a case of an enum, null not counted; for nil, whether it holds anything.
+/// Returns an expression that is true where a column holds anything but a case of an enum, not counting null; for nil,
+/// where it holds anything at all.
 ///
 /// ```swift
 /// let games = Game.filter(Column("level") != Level.expert)
@@ -26,7 +27,7 @@ where Case.RawValue: SQLExpressible {
 }
 
 extension Sequence where Element: RawRepresentable, Element.RawValue: SQLExpressible {
-  /// Whether a column holds one of these cases of an enum.
+  /// Returns an expression that is true where a column holds one of these cases of an enum.
   ///
   /// ```swift
   /// let games = Game.filter([Level.beginner, .expert].contains(Column("level")))

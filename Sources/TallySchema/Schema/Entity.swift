@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import TallyCRDT
 
-/// A record type: its table, its columns and how each of them merges, declared once.
+/// A type of record that the app declares once: its table, its columns, and how each column merges.
 ///
 /// ```swift
 /// struct Game: Entity, Codable, FetchableRecord, PersistableRecord {
@@ -13,21 +13,21 @@ import TallyCRDT
 /// }
 /// ```
 ///
-/// An entity is `Identifiable` by its record name, so lists and GRDB's `find(_:id:)` take it as it is; a struct whose
-/// `id` is of another type does not compile. It is also GRDB's `TableRecord`: its table has the name of the schema's
+/// An entity is `Identifiable` by its record name, so lists and GRDB's `find(_:id:)` accept it unchanged; a struct
+/// whose `id` has another type does not compile. It is also a GRDB `TableRecord`: its table is named after the schema's
 /// type.
 ///
-/// Read and write it as any record of GRDB's: `insert`, `updateChanges`, `delete`, requests, associations, SQL. Each
-/// field is a last-writer-wins register of its own, so edits of different fields of one record all stay. Prefer
-/// `updateChanges` to `update`, which writes every column of a struct, also those that another device has changed since
-/// the struct was read.
+/// Read and write it like any other GRDB record: `insert`, `updateChanges`, `delete`, requests, associations, SQL. Each
+/// field is a last-writer-wins register of its own, so edits of different fields of one record all survive. Prefer
+/// `updateChanges` to `update`, which writes every column of a struct, including those that another device has changed
+/// since the struct was read.
 ///
-/// Every property except `id` must be optional or have a default, because a field can arrive before it was ever
-/// written. What a struct writes must be columns of its schema: a debug build compares the two when a store is opened
-/// (``Schema/checkDeclarations()``). With the package trait `Macros`, `@Entity` makes the schema from the struct, and
-/// the two cannot differ.
+/// Every property except `id` must be optional or have a default, because a record can arrive before some of its fields
+/// have ever been written. A struct may write only columns of its schema: a debug build compares the two when a store
+/// is opened (``Schema/checkDeclarations()``). With the package trait `Macros`, `@Entity` derives the schema from the
+/// struct, so the two cannot differ.
 ///
-/// An entity is read and written on the database's threads, so it is `Sendable`, and not isolated to the main actor.
+/// An entity is read and written on the database's threads, so it is `Sendable` and not isolated to the main actor.
 public protocol Entity: TableRecord, Identifiable, Sendable where ID == RecordName<Self> {
   /// The table, its columns and how they merge.
   ///
@@ -39,17 +39,17 @@ public protocol Entity: TableRecord, Identifiable, Sendable where ID == RecordNa
   /// }
   /// ```
   ///
-  /// Make it a `static let`: it is read for every name that is made. It must be the same in every process that opens a
-  /// file; what may change with a release, ``EntitySchema`` says.
+  /// Make it a `static let`, because it is read for every name that is created. It must be the same in every process
+  /// that opens a file. ``EntitySchema`` lists what a later release may change.
   static var schema: EntitySchema { get }
 }
 
 extension Entity {
-  /// The entity's type is its table's name.
+  /// The name of the entity's table, which is its type.
   public static var databaseTableName: String { schema.type }
 }
 
-/// The name of a record of one entity: `Type|~|UUID`. It is what the `id` column and reference columns hold.
+/// The name of a record of one entity: `Type|~|UUID`. The `id` column and reference columns hold it.
 ///
 /// ```swift
 /// let known = try RecordName<Game>(key: "chess")
@@ -58,42 +58,42 @@ extension Entity {
 /// ```
 ///
 /// Equal names mean the same record on every device: two devices that insert under one name write to one record, and
-/// their fields merge one by one. A new name, as `init()` makes it, holds a time-ordered UUID (version 7, RFC 9562)
-/// that no other device makes and that keeps inserts cheap. Inserting under the name of a deleted record begins a new
-/// life of it; ``Store/restore(_:)`` brings the old one back.
+/// their fields merge one by one. A new name, as `init()` creates it, holds a time-ordered UUID (version 7, RFC 9562),
+/// which no other device generates and which keeps inserts cheap. Inserting under the name of a deleted record begins a
+/// new life of that record; ``Store/restore(_:)`` brings the old one back.
 ///
-/// The type parameter keeps a person's name out of a reference to games, at compile time; the text has the type as
-/// well, and reading a name of another type fails. A name goes through SQL, JSON (also as a dictionary's key), links
-/// and command lines as its text, `"\(name)"`, and ``init(_:)`` reads it. ``name`` is the same without the Swift type,
+/// The type parameter keeps the name of a person out of a reference to games at compile time. The text contains the
+/// type too, so reading a name of another type fails. In SQL, JSON (including keys of dictionaries), links and command
+/// lines a name is its text, `"\(name)"`; ``init(_:)`` reads it back. ``name`` is the same name without the Swift type,
 /// for calls that take any record.
 public struct RecordName<Record: Entity>: Hashable, Sendable {
-  /// The name without the entity's Swift type, as calls for any record take it.
+  /// The name without the entity's Swift type, for calls that take any record.
   ///
   /// ```swift
   /// let history = try store.history(of: chess.name)
   /// ```
   public let name: AnyRecordName
 
-  /// Creates a name that no other device creates, with a time-ordered UUID of now.
+  /// Creates a name that no other device creates, with a time-ordered UUID for the current time.
   ///
   /// ```swift
   /// let id = RecordName<Game>()
   /// ```
   ///
-  /// The UUID has the milliseconds of the device's clock and 74 random bits, so names sort by when they were made, as
-  /// far as clocks agree; do not take them for a date. As the default of a record's `id` it gives every new record a
-  /// name of its own.
+  /// The UUID contains the milliseconds of the device's clock and 74 random bits, so names sort by their time of
+  /// creation as far as the clocks agree; do not use them as dates. As the default value of a record's `id` this gives
+  /// every new record a name of its own.
   public init() { self.init(uuid: .timeOrdered()) }
 
-  /// The name with this UUID, in small letters; two devices that use the same UUID mean the same record. For data that
-  /// has UUIDs already, as from an import.
+  /// Creates the name with this UUID, in lowercase. Two devices that use the same UUID mean the same record. Use it for
+  /// data that already has UUIDs, for instance from an import.
   ///
   /// ```swift
   /// let id = RecordName<Game>(uuid: UUID())
   /// ```
   ///
-  /// Random UUIDs work; inserts of many records under them are slower than under time-ordered ones, because each goes
-  /// to another place of the index.
+  /// Random UUIDs work, but inserting many records under them is slower than under time-ordered ones, because each
+  /// insert goes to another place in the index.
   /// - Precondition: the type in the entity's schema is an identifier, as ``Schema/validate()`` checks it.
   public init(uuid: UUID) {
     do {
@@ -103,22 +103,23 @@ public struct RecordName<Record: Entity>: Hashable, Sendable {
     }
   }
 
-  /// The name with a key of the app's own, such as `"chess"`, for a record that every device is to know by one name.
+  /// Creates a name with a key of the app's own, such as `"chess"`, for a record that has the same name on every
+  /// device.
   ///
   /// ```swift
   /// let chess = try RecordName<Game>(key: "chess")
   /// ```
   ///
-  /// A UUID is written in small letters, so that `uuid.uuidString` names the same record as `uuid` itself. For default
-  /// data use a ``SeedSet``, which also tells whether a person has changed it.
-  /// - Throws: `RecordNameError` for a key that is empty, not printable ASCII, holds `|~|`, or makes the name longer
-  ///   than 255 bytes.
+  /// A key that is a UUID is converted to lowercase, so `uuid.uuidString` names the same record as `uuid` itself. For
+  /// default data use a ``SeedSet``, which also knows whether a person has changed it.
+  /// - Throws: `RecordNameError` for a key that is empty, is not printable ASCII, contains `|~|`, or makes the name
+  ///   longer than 255 bytes.
   public init(key: String) throws(RecordNameError) {
     let key = key.utf8.count == 36 ? UUID(uuidString: key)?.uuidString.lowercased() ?? key : key
     name = try AnyRecordName(type: Record.schema.type, key: key)
   }
 
-  /// A name whose type is known only now; nil if the type is another.
+  /// Creates a typed name from a name whose type is known only at run time; nil if it names another type.
   ///
   /// ```swift
   /// for conflict in try store.conflicts() {
@@ -132,14 +133,15 @@ public struct RecordName<Record: Entity>: Hashable, Sendable {
 }
 
 extension RecordName: CustomStringConvertible, Comparable {
-  /// The whole name, `Type|~|key`, as the `id` column holds it.
+  /// The whole name, `Type|~|key`, as in the `id` column.
   public var description: String { name.text }
-  /// Orders names by bytes. Those that `init()` makes are therefore ordered by the time of their creation.
+  /// Returns whether one name comes before another, by their bytes. Names from `init()` are therefore ordered by their
+  /// time of creation.
   public static func < (lhs: RecordName, rhs: RecordName) -> Bool { lhs.name < rhs.name }
 }
 
 extension RecordName: Codable {
-  /// Reads a name of the right type.
+  /// Decodes a name; fails if it names a record of another type.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     let text = try container.decode(String.self)
@@ -161,15 +163,15 @@ extension RecordName: DatabaseValueConvertible, SQLExpressible {
   /// The whole name as text.
   public var databaseValue: DatabaseValue { name.text.databaseValue }
 
-  /// Reads a name from a text column; nil for anything else, also for the name of a record of another type. GRDB then
-  /// fails the fetch, unless an optional is read and the column is null.
+  /// Returns the name in a text column; nil for anything else, including the name of a record of another type. GRDB
+  /// then fails the fetch, unless an optional is read and the column is null.
   public static func fromDatabaseValue(_ value: DatabaseValue) -> RecordName? {
     String.fromDatabaseValue(value).flatMap { try? AnyRecordName($0) }.flatMap(RecordName.init)
   }
 }
 
 extension UUID {
-  /// A version 7 UUID: 48 bits of Unix milliseconds, then 74 random bits (RFC 9562, section 5.7).
+  /// Returns a version 7 UUID: 48 bits of Unix milliseconds, then 74 random bits (RFC 9562, section 5.7).
   public static func timeOrdered(
     at date: Date = Date(), using generator: inout some RandomNumberGenerator
   ) -> UUID {
@@ -185,7 +187,7 @@ extension UUID {
       ))
   }
 
-  /// A version 7 UUID of now.
+  /// Returns a version 7 UUID for the current time.
   public static func timeOrdered() -> UUID {
     var generator = SystemRandomNumberGenerator()
     return timeOrdered(using: &generator)

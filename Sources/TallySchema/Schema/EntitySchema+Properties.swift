@@ -1,7 +1,7 @@
 import TallyCRDT
 
 extension EntitySchema.Property {
-  /// A column of texts in UTF-8, NOT NULL if it has a default.
+  /// Declares a column of texts in UTF-8, NOT NULL if it has a default.
   ///
   /// ```swift
   /// let note = EntitySchema("Note", .text("title", default: ""), .text("body", renamedFrom: "text"))
@@ -11,28 +11,29 @@ extension EntitySchema.Property {
   /// - Parameters:
   ///   - name: the column's name.
   ///   - value: the value of records that have none; nil for null.
-  ///   - oldName: the name under which the column was first declared, if it was renamed since. It stays however often
-  ///     the column is renamed, since other devices go on using it.
+  ///   - oldName: the name under which the column was first declared, if it was renamed since. Keep it however often
+  ///     the column is renamed, because other devices continue to use it.
   /// - Returns: the column, for a schema.
   public static func text(_ name: String, default value: String? = nil, renamedFrom oldName: String? = nil) -> Self {
     .field(FieldSchema(name, .text, default: Value(text: value), wireName: oldName))
   }
-  /// A column of signed 64-bit integers, NOT NULL if it has a default.
+  /// Declares a column of signed 64-bit integers, NOT NULL if it has a default.
   ///
   /// ```swift
   /// let item = EntitySchema("Item", .integer("amount", default: 1))
   /// ```
   ///
-  /// It is a register: of two concurrent increments one is lost, and shows in the conflict journal. Declare what
-  /// devices add to as a `counter`.
+  /// It is a register: one of two concurrent increments is lost and appears in the conflict journal. Declare a number
+  /// to which devices add as a `counter`.
   ///
   /// With `keep: .greatest` the column keeps the greatest number that any device has written, such as a best score or a
-  /// read position; with `.least` the least, such as a best time. A lesser one that SQL writes, perhaps as part of a
-  /// struct that was read before a merge, is put back when the transaction ends. To begin again, use ``KeptField``.
+  /// read position; with `.least` it keeps the least, such as a best time. If SQL writes a lesser number, perhaps as
+  /// part of a struct that was read before a merge, the transaction restores the kept one when it ends. To begin again,
+  /// use ``KeptField``.
   /// - Parameters:
   ///   - name: the column's name.
   ///   - value: the value of records that have none; nil for null. It is part of the schema and cannot change.
-  ///   - extremum: which of all values stays; nil for the one that was written last. It cannot change.
+  ///   - extremum: which of all values the column keeps; nil for the one that was written last. It cannot change.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
   /// - Returns: the column, for a schema.
   public static func integer(
@@ -42,20 +43,20 @@ extension EntitySchema.Property {
       FieldSchema(
         name, .integer, default: value.map(Value.integer) ?? .null, wireName: oldName, keep: extremum))
   }
-  /// A column of numbers to which devices add, NOT NULL: concurrent additions all count.
+  /// Declares a column of numbers to which devices add, NOT NULL. Concurrent additions all count.
   ///
   /// ```swift
   /// let game = EntitySchema("Game", .text("name"), .counter("score"))
   /// ```
   ///
-  /// Add with ``Counter``: `try Game.score.add(1, to: chess, in: db)`. Every other change of the column is an addition
-  /// too, of the difference between the row before and after the transaction: `UPDATE Game SET score = score + 1` does
-  /// the same. So of `UPDATE Game SET score = 0` on two devices at once the second takes away once more, and a record
-  /// that was read before a merge and is saved whole takes back what came with the merge; use `Counter.set` and
-  /// GRDB's `updateChanges`.
+  /// Add with ``Counter``: `try Game.score.add(1, to: chess, in: db)`. Any other change of the column also adds the
+  /// difference between the row before and after the transaction: `UPDATE Game SET score = score + 1` does the same.
+  /// Therefore, if two devices run `UPDATE Game SET score = 0` at once, both subtract, and a record that was read
+  /// before a merge and is then saved whole undoes what the merge added. Use `Counter.set` and GRDB's `updateChanges`
+  /// instead.
   ///
-  /// The number shows within 64 bits; what was added beyond is remembered. What each device has added stays with a
-  /// record after it was deleted and purged, in some ten bytes for each device.
+  /// The number that is shown stays within 64 bits; additions beyond that are remembered. Each device's total stays
+  /// with a record after it was deleted and purged, and takes about ten bytes for each device.
   /// - Parameters:
   ///   - name: the column's name.
   ///   - value: the number that a record begins with. It is part of the schema and cannot change.
@@ -64,13 +65,13 @@ extension EntitySchema.Property {
   public static func counter(_ name: String, default value: Int64 = 0, renamedFrom oldName: String? = nil) -> Self {
     .field(FieldSchema(name, .counter, default: .integer(value), wireName: oldName))
   }
-  /// A column of doubles, NOT NULL if it has a default.
+  /// Declares a column of doubles, NOT NULL if it has a default.
   ///
-  /// NaN is null, as everywhere in SQLite. Money belongs in an integer of the smallest unit, or in a text.
+  /// NaN becomes null, as everywhere in SQLite. Store money as an integer in the smallest unit, or as text.
   /// - Parameters:
   ///   - name: the column's name.
   ///   - value: the value of records that have none; nil for null.
-  ///   - extremum: which of all values stays, as of an `integer`; nil for the one that was written last.
+  ///   - extremum: which of all values the column keeps, as for an `integer`; nil for the one that was written last.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
   /// - Returns: the column, for a schema.
   public static func real(
@@ -79,9 +80,9 @@ extension EntitySchema.Property {
     .field(
       FieldSchema(name, .real, default: value.map(Value.init(real:)) ?? .null, wireName: oldName, keep: extremum))
   }
-  /// A column of true and false, stored as 1 and 0; NOT NULL if it has a default.
+  /// Declares a column of Boolean values, stored as 1 and 0; NOT NULL if it has a default.
   ///
-  /// Any other number is refused; one that another program writes stays on its device.
+  /// Any other number is refused. If another program writes one, it stays on its device.
   /// - Parameters:
   ///   - name: the column's name.
   ///   - value: the value of records that have none; nil for null.
@@ -90,9 +91,9 @@ extension EntitySchema.Property {
   public static func bool(_ name: String, default value: Bool? = nil, renamedFrom oldName: String? = nil) -> Self {
     .field(FieldSchema(name, .bool, default: value.map { .integer($0 ? 1 : 0) } ?? .null, wireName: oldName))
   }
-  /// A column of bytes. It can be null, and has no default.
+  /// Declares a column of bytes. It can be null and has no default.
   ///
-  /// Anything larger than a thumbnail belongs in a file: a blob is sent as a whole whenever it changes.
+  /// Store anything larger than a thumbnail in a file: a blob is sent as a whole whenever it changes.
   /// - Parameters:
   ///   - name: the column's name.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
@@ -100,14 +101,15 @@ extension EntitySchema.Property {
   public static func blob(_ name: String, renamedFrom oldName: String? = nil) -> Self {
     .field(FieldSchema(name, .blob, wireName: oldName))
   }
-  /// A column of dates as GRDB writes them: text in UTC, to the millisecond. It can be null, and has no default.
+  /// Declares a column of dates as GRDB writes them: text in UTC, to the millisecond. It can be null and has no
+  /// default.
   ///
   /// ```swift
   /// let item = EntitySchema("Item", .date("due"))
   /// ```
   ///
-  /// In Swift it is a `Date?`. Text of any other form is refused with `StoreError.typeMismatch`, so that no device
-  /// receives a date that it cannot read; SQL compares and sorts the text as it stands.
+  /// In Swift it is a `Date?`. Text of any other form is refused with `StoreError.typeMismatch`, so no device receives
+  /// a date that it cannot read. SQL compares and sorts the text as it is.
   /// - Parameters:
   ///   - name: the column's name.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
@@ -115,9 +117,9 @@ extension EntitySchema.Property {
   public static func date(_ name: String, renamedFrom oldName: String? = nil) -> Self {
     .field(FieldSchema(name, .date, wireName: oldName))
   }
-  /// A column of UUIDs as GRDB writes them: sixteen bytes. It can be null, and has no default.
+  /// Declares a column of UUIDs as GRDB writes them: sixteen bytes. It can be null and has no default.
   ///
-  /// For identifiers that other systems gave. To refer to another record, declare a reference.
+  /// Use it for identifiers that other systems assigned. To refer to another record, declare a reference.
   /// - Parameters:
   ///   - name: the column's name.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
@@ -125,15 +127,15 @@ extension EntitySchema.Property {
   public static func uuid(_ name: String, renamedFrom oldName: String? = nil) -> Self {
     .field(FieldSchema(name, .uuid, wireName: oldName))
   }
-  /// A column that holds a `Codable` value as JSON. It can be null, and has no default.
+  /// Declares a column that holds a `Codable` value as JSON. It can be null and has no default.
   ///
   /// ```swift
   /// let game = EntitySchema("Game", .json("rules"))
   /// ```
   ///
-  /// It merges as a whole: of two concurrent edits of parts of it one is lost, and shows in the conflict journal. Use
-  /// an entity, or more columns, for parts that people edit apart from each other. Text that is not JSON is refused
-  /// with `StoreError.typeMismatch`.
+  /// It merges as a whole: one of two concurrent edits of different parts is lost and appears in the conflict journal.
+  /// Use an entity or more columns for parts that people edit separately. Text that is not JSON is refused with
+  /// `StoreError.typeMismatch`.
   /// - Parameters:
   ///   - name: the column's name.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
@@ -141,59 +143,60 @@ extension EntitySchema.Property {
   public static func json(_ name: String, renamedFrom oldName: String? = nil) -> Self {
     .field(FieldSchema(name, .json, wireName: oldName))
   }
-  /// A column with the place of a record in the list of the record that it refers to: an order that people give.
+  /// Declares a column with the position of a record in an ordered list: that of the record to which it refers. People
+  /// decide the order.
   ///
   /// ```swift
   /// let chapter = EntitySchema(
   ///   "Chapter", .reference("book", to: "Book", onDelete: .cascade), .position("rank", within: "book"))
   /// ```
   ///
-  /// In Swift it is a `ListPosition?`. ``OrderedChildren`` makes, moves and reads positions; in SQL `ORDER BY rank, id`
-  /// gives the order, and `tally_between(left, right)` makes a position. It merges as any field does, and a move is an
-  /// edit of the record that moves. Records without a position come first. A blob of no bytes, or of more than 512, is
-  /// refused with `StoreError.typeMismatch`.
+  /// In Swift it is a `ListPosition?`. ``OrderedChildren`` creates, moves and reads positions; in SQL,
+  /// `ORDER BY rank, id` gives the order and `tally_between(left, right)` returns a position. It merges like any other
+  /// field, and a move is an edit of the moved record. Records without a position come first. An empty blob, or one of
+  /// more than 512 bytes, is refused with `StoreError.typeMismatch`.
   /// - Parameters:
   ///   - name: the column's name.
-  ///   - reference: the reference of the same entity that says whose list it is.
+  ///   - reference: the reference of the same entity that names the owner of the list.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
   /// - Returns: the column, for a schema.
   public static func position(_ name: String, within reference: String, renamedFrom oldName: String? = nil) -> Self {
     .field(FieldSchema(name, .position, wireName: oldName, within: reference))
   }
-  /// A column with the name of one other record. Declare one side of a relation; the other is a query.
+  /// Declares a column with the name of one other record. Declare one side of a relation; the other side is a query.
   ///
   /// ```swift
   /// let item = EntitySchema("Item", .reference("list", to: "ShoppingList", onDelete: .cascade))
   /// ```
   ///
-  /// It is always nullable: the record may be deleted, or may not have arrived yet. It merges as a field does. A
-  /// reference cannot be renamed, and cannot name another type later. Writing the name of a record that is not there
-  /// fails the transaction with `StoreError.danglingReference`.
+  /// It is always nullable, because the other record may be deleted or may not have arrived yet. It merges like a
+  /// field. A reference cannot be renamed, and its target type cannot change. Writing the name of a record that does
+  /// not exist fails the transaction with `StoreError.danglingReference`.
   /// - Parameters:
   ///   - name: the column's name.
   ///   - type: the type of the record that it names.
-  ///   - onDelete: what becomes of this record when that one is deleted: `.nullify` shows null while it is gone,
-  ///     `.cascade` makes it the owner, with which this record goes and comes back, and `.deny` refuses the delete, on
-  ///     the device that tries it.
-  ///   - isIndexed: whether the column has an index. Without one, deleting what it names reads the whole table.
+  ///   - onDelete: what happens to this record when the target is deleted: `.nullify` shows null while the target is
+  ///     gone; `.cascade` makes the target the owner, with which this record disappears and comes back; `.deny` refuses
+  ///     the delete on the device that attempts it.
+  ///   - isIndexed: whether the column has an index. Without one, deleting a target reads the whole table.
   /// - Returns: the column, for a schema.
   public static func reference(
     _ name: String, to type: String, onDelete: DeleteRule = .nullify, isIndexed: Bool = true
   ) -> Self {
     .reference(ReferenceSchema(name, to: type, onDelete: onDelete, isIndexed: isIndexed))
   }
-  /// A set of other records, in a join table `Type_name`, and no column.
+  /// Declares a set of other records, in a join table `Type_name` and not in a column.
   ///
   /// ```swift
   /// let game = EntitySchema("Game", .toMany("players", to: "Person"))
   /// ```
   ///
-  /// Concurrent adds all stay, and an add that the remover had not seen stays too. ``Relationship`` reads and writes
-  /// it.
+  /// Concurrent adds all survive, and so does an add that the remover had not seen. ``Relationship`` reads and writes
+  /// the set.
   /// - Parameters:
   ///   - name: the relationship's name, which cannot change.
-  ///   - type: the type of its members, which may be this one.
-  ///   - ordered: whether people give the members an order, with ``Relationship/insert(_:_:to:at:)`` and
+  ///   - type: the type of its members, which may be the entity's own.
+  ///   - ordered: whether people arrange the members, with ``Relationship/insert(_:_:to:at:)`` and
   ///     ``Relationship/move(_:_:of:to:)``. A relationship may become ordered later.
   /// - Returns: the relationship, for a schema.
   public static func toMany(_ name: String, to type: String, ordered: Bool = false) -> Self {

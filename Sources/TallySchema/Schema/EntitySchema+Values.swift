@@ -1,7 +1,7 @@
 import TallyCRDT
 
 extension EntitySchema {
-  /// The columns apart from `id`, fields first.
+  /// The names of the columns other than `id`, fields first.
   public var columnNames: [String] { fields.map(\.name) + references.map(\.name) }
 
   /// - Throws: `StoreError.unknownField`, `.typeMismatch`, `.ownsItself`.

@@ -6,11 +6,11 @@ public enum DeleteRule: String, Sendable, Codable {
   /// Ownership: the record disappears with its owner, and comes back with it. A concurrent edit of the record revives
   /// the owner.
   case cascade
-  /// The reference reads as null while its target is not there.
+  /// The reference reads as null while its target does not exist.
   case nullify
-  /// The delete fails on the device that tries it. Checked locally only: two devices can still delete and refer
-  /// concurrently, and then the reference reads as null. So it does after a delete that another program committed
-  /// without asking.
+  /// The delete fails on the device that attempts it. The check is local: one device can still delete the target while
+  /// another adds a reference to it, and then the reference reads as null. The same happens when another program has
+  /// committed the delete without the check.
   case deny
 }
 
@@ -20,16 +20,16 @@ public struct FieldSchema: Sendable, Hashable {
   public var name: String
   /// The kind of value that the column holds.
   public var kind: FieldKind
-  /// The value of the field when it was never written. A column with a default is NOT NULL.
+  /// The value of the field until it is written. A column with a default is NOT NULL.
   public var defaultValue: Value
-  /// The name on the wire and in the file. Stays when the column is renamed.
+  /// The field's name on the wire and in the file, which stays the same when the column is renamed.
   public var wireName: String
-  /// Of a position, the reference to the record whose list it orders; nil for every other kind.
+  /// For a position, the reference to the record whose list it orders; nil for every other kind.
   public var within: String?
-  /// Of a number, which of concurrent values stays; nil for the later one, as in every other column.
+  /// For a number, which of concurrent values the column keeps; nil for the later one, as in every other column.
   public var keep: Extremum?
 
-  /// Creates a column. Its wire name is its name unless it is given.
+  /// Creates a column. Its wire name is its name unless another one is given.
   public init(
     _ name: String, _ kind: FieldKind, default defaultValue: Value = .null, wireName: String? = nil,
     within: String? = nil, keep: Extremum? = nil
@@ -43,15 +43,15 @@ public struct FieldSchema: Sendable, Hashable {
   }
 }
 
-/// A to-one reference: a last-writer-wins register that holds a record name. Store one side; the inverse is a query.
+/// A to-one reference: a last-writer-wins register that holds a record name. Declare one side; the inverse is a query.
 public struct ReferenceSchema: Sendable, Hashable {
   /// The column's name, which cannot change between releases.
   public var name: String
-  /// The type it refers to.
+  /// The type of record to which it refers.
   public var to: String
   /// The effect on this record when the target is deleted.
   public var onDelete: DeleteRule
-  /// Whether the column has an index. Deleting a target without one reads the whole table.
+  /// Whether the column has an index. Without one, deleting a target reads the whole table.
   public var isIndexed: Bool
 
   /// Creates a reference to records of the given type.
@@ -79,14 +79,14 @@ extension ReferenceSchema {
 /// A to-many relationship: an observed-remove set of record names, in a join table `Type_name` with the columns
 /// `source` and `target`. A concurrent add wins over a remove.
 public struct RelationshipSchema: Sendable, Hashable {
-  /// The name, which is also the second part of the join table's.
+  /// The relationship's name, which is also the second part of the join table's name.
   public var name: String
   /// The type of the members.
   public var to: String
-  /// Whether the members have an order that people give them. Once it has, a file goes on having it.
+  /// Whether people arrange the members in an order. Once a file has ordered a relationship, it remains ordered there.
   public var isOrdered: Bool
 
-  /// Creates a relationship of a name, with members of the given type.
+  /// Creates a relationship with a name and the type of its members.
   public init(_ name: String, to: String, ordered: Bool = false) {
     self.name = name
     self.to = to
@@ -96,13 +96,13 @@ public struct RelationshipSchema: Sendable, Hashable {
 
 /// The effect of a user's edit of a seeded record on later versions of the seed.
 public enum SeedFollowing: String, Sendable, Codable {
-  /// The record is theirs from then on: later versions change nothing in it.
+  /// The record belongs to the user from then on: later versions change nothing in it.
   case untilEdited
-  /// Fields that they did not edit go on following the seed.
+  /// Fields that the user has not edited continue to follow the seed.
   case perField
 }
 
-/// One entity: its table, its columns and how each of them merges.
+/// The declaration of one entity: its table, its columns, and how each column merges.
 ///
 /// ```swift
 /// static let schema = EntitySchema(
@@ -113,25 +113,26 @@ public enum SeedFollowing: String, Sendable, Codable {
 /// ```
 ///
 /// - A field (`text`, `integer`, `real`, `bool`, `date`, `uuid`, `blob`, `json`, `position`) is a column. Of concurrent
-///   writes the later stays, as a whole; the other is in the conflict journal.
-/// - A `counter` is a column to which devices add: what each of them adds counts.
-/// - A number with `keep:` keeps the greatest or the least value of all.
-/// - A `reference` is a column with the name of one record, and merges in the same way.
-/// - A `toMany` is a join table. Of concurrent changes all adds stay that the remover had not seen.
+///   writes the later one wins as a whole; the other is in the conflict journal.
+/// - A `counter` is a column to which devices add: every device's additions count.
+/// - A number with `keep:` keeps the greatest or the least of all values.
+/// - A `reference` is a column with the name of one record. It merges like a field.
+/// - A `toMany` is a join table. A remove affects only the adds that the remover had seen; concurrent adds survive.
 ///
-/// The column `id` is there without being declared. A field with a default is NOT NULL; every other column can be null.
+/// Every table has a column `id`, which is not declared. A field with a default is NOT NULL; every other column can be
+/// null.
 ///
 /// A later release may add entities, fields, references and relationships, rename fields (`renamedFrom:`), and change
-/// delete rules, ``deleteWins``, ``follows``, ``unique`` and indexes. It may leave out what it no longer uses: that
-/// stays in the file and on other devices. It cannot change a field's kind or default, or what a reference names:
-/// opening the store throws `StoreError.incompatibleSchema`, and a field under a new name is the way.
+/// delete rules, ``deleteWins``, ``follows``, ``unique`` and indexes. It may omit what it no longer uses: the data
+/// stays in the file and on other devices. It cannot change a field's kind or default, or the type that a reference
+/// names: opening the store then throws `StoreError.incompatibleSchema`. Declare a field under a new name instead.
 ///
-/// Mistakes, such as an invalid name, are found when a store is opened, or by ``Schema/validate()``:
-/// `StoreError.invalidSchema`.
+/// Mistakes, such as an invalid name, are reported as `StoreError.invalidSchema` when a store is opened, and by
+/// ``Schema/validate()``.
 public struct EntitySchema: Sendable, Hashable {
   /// One column or relationship of an entity.
   public enum Property: Sendable {
-    /// A column that holds a value. Declare it with `text`, `integer`, `real`, `bool`, `date`, `uuid`, `blob`, `json`
+    /// A column that holds a value. Declare it with `text`, `integer`, `real`, `bool`, `date`, `uuid`, `blob`, `json`,
     /// `position` or `counter`.
     case field(FieldSchema)
     /// A column with the name of one other record. Declare it with `reference`.
@@ -141,7 +142,7 @@ public struct EntitySchema: Sendable, Hashable {
   }
 
   /// The type, which is also the table's name and the first part of the records' names: a letter, then letters, digits
-  /// and underscores, at most 64 bytes. It cannot change, whatever becomes of the Swift type's name.
+  /// and underscores, at most 64 bytes. It cannot change, even if the Swift type is renamed.
   public var type: String
   /// The columns with values, in the order of their declaration.
   public var fields: [FieldSchema]
@@ -152,30 +153,30 @@ public struct EntitySchema: Sendable, Hashable {
   /// Whether a delete beats concurrent edits. By default a concurrent edit keeps the record, and the delete is in the
   /// conflict journal as ``Conflict/Kind/deleteUndone``.
   ///
-  /// With `true` the record goes, and the edit is in the journal as ``Conflict/Kind/deleted``; restoring that entry
-  /// brings back both.
+  /// With `true` the record disappears, and the edit is in the journal as ``Conflict/Kind/deleted``. Restoring that
+  /// entry brings back both the record and the edit.
   public var deleteWins: Bool
-  /// The meaning of a person's edit for later versions of a seed: whether the record is theirs as a whole from then on,
-  /// or only the fields that they have edited. See ``SeedSet``.
+  /// The effect of a user's edit on later versions of a seed: whether the whole record belongs to the user from then
+  /// on, or only the edited fields. See ``SeedSet``.
   public var follows: SeedFollowing
-  /// The fields whose values no two records show at the same time, and what the second one shows instead. They may
-  /// come, change and go with a release; devices whose schemas differ in them show different rows of equal states.
+  /// The fields whose values no two records show at the same time, and what the second record shows instead. A release
+  /// may add, change and remove them. Devices whose schemas differ in them show different rows for equal states.
   public var unique: [UniqueRule]
 
-  /// Declares an entity of the given columns and relationships.
+  /// Declares an entity with the given columns and relationships.
   ///
   /// ```swift
   /// let schema = EntitySchema("Note", deleteWins: true, .text("text", default: ""), .date("due"))
   /// ```
   ///
-  /// Mistakes, such as an invalid name, are found when a store is opened (`StoreError.invalidSchema`).
+  /// Mistakes, such as an invalid name, are reported when a store is opened (`StoreError.invalidSchema`).
   /// - Parameters:
   ///   - type: the table's name, and the first part of the records' names. It cannot change.
   ///   - deleteWins: whether a delete beats concurrent edits; see ``deleteWins``.
-  ///   - follows: what a person's edit of a seeded record means for later versions of the seed.
-  ///   - unique: fields whose values no two records show at the same time; see ``UniqueRule``.
-  ///   - properties: the columns and relationships. Their order is that of a new table's columns, and means nothing
-  ///     else.
+  ///   - follows: how a user's edit of a seeded record affects later versions of the seed.
+  ///   - unique: the fields whose values no two records show at the same time; see ``UniqueRule``.
+  ///   - properties: the columns and relationships. Their order is the order of a new table's columns, and has no other
+  ///     meaning.
   public init(
     _ type: String, deleteWins: Bool = false, follows: SeedFollowing = .untilEdited, unique: [UniqueRule] = [],
     _ properties: Property...
@@ -190,13 +191,13 @@ public struct EntitySchema: Sendable, Hashable {
     }
   }
 
-  /// Declares an entity of parts, for a schema that is made at run time. See the form with properties.
+  /// Declares an entity from its parts, for a schema that is built at run time. See the form with properties.
   ///
   /// ```swift
   /// let schema = EntitySchema(type: "Note", fields: [])
   /// ```
   ///
-  /// Its types, `FieldSchema` and the like, are in `TallyStore`.
+  /// The types of the parts, such as `FieldSchema`, are in `TallyStore`.
   public init(
     type: String, fields: [FieldSchema] = [], references: [ReferenceSchema] = [],
     relationships: [RelationshipSchema] = [], deleteWins: Bool = false, follows: SeedFollowing = .untilEdited,

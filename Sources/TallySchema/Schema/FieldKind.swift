@@ -1,8 +1,8 @@
 import TallyCRDT
 import TallyWire
 
-/// The type of a field's values: the column's type and how the value merges (last writer wins, but for counters, and
-/// for numbers that keep the greatest or the least).
+/// The kind of a field's values. It determines the column's type and how the value merges: the last writer wins, except
+/// for counters and for numbers that keep the greatest or the least value.
 public enum FieldKind: String, Sendable, CaseIterable {
   /// Text in UTF-8. Column type TEXT.
   case text
@@ -14,17 +14,17 @@ public enum FieldKind: String, Sendable, CaseIterable {
   case blob
   /// 0 or 1. Column type INTEGER.
   case bool
-  /// A date as GRDB writes it, `YYYY-MM-DD HH:MM:SS.SSS` in UTC; any other form that SQLite and GRDB read as a date is
-  /// taken as well. Column type TEXT.
+  /// A date as GRDB writes it, `YYYY-MM-DD HH:MM:SS.SSS` in UTC; every other form that SQLite and GRDB read as a date
+  /// is accepted too. Column type TEXT.
   case date
   /// Sixteen bytes as GRDB writes a `UUID`. Column type BLOB.
   case uuid
-  /// Any `Codable` value as JSON (RFC 8259). Column type TEXT. It merges as a whole.
+  /// Any `Codable` value as JSON (RFC 8259), which merges as a whole. Column type TEXT.
   case json
-  /// A number to which devices add: what each of them adds counts. Column type INTEGER, with a default.
+  /// A number to which devices add: every device's additions count. Column type INTEGER, with a default.
   case counter
-  /// A place in a list that people order: a `ListPosition`, of 1 to 512 bytes that sort as the list does. Column type
-  /// BLOB.
+  /// A position in a list that people order: a `ListPosition` of 1 to 512 bytes, which sort in the order of the list.
+  /// Column type BLOB.
   case position
 
   /// The kind with its article, for messages.

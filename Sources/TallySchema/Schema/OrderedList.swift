@@ -37,24 +37,24 @@ extension Schema {
   }
 }
 
-/// Where an element of an ordered list is to stand.
+/// The place in an ordered list to which an element is inserted or moved.
 ///
 /// ```swift
 /// try Chapter.inBook.move(db, intro, to: .before(ending), of: novel)
 /// ```
 ///
-/// An element that is named must be in the list. An index counts the other elements from 0; one below 0 is the
-/// beginning, one beyond the last is the end.
+/// A named element must be in the list. An index counts the other elements from 0; an index below 0 means the
+/// beginning, one beyond the last element the end.
 public enum ListPlace<Member: Hashable & Sendable>: Hashable, Sendable {
   /// Before all other elements of the list.
   case first
-  /// Behind all other elements of the list.
+  /// After all other elements of the list.
   case last
-  /// Right before this element of the list.
+  /// Directly before this element of the list.
   case before(Member)
-  /// Right behind this element of the list.
+  /// Directly after this element of the list.
   case after(Member)
-  /// Behind so many of the others.
+  /// After this number of the other elements.
   case index(Int)
 
   /// The same place with another kind of names.

@@ -2,20 +2,20 @@ import Foundation
 import TallyCRDT
 
 extension RecordName: LosslessStringConvertible {
-  /// Reads a name from its text; nil if the text is no name, or that of another type's record.
+  /// Reads a name from its text; nil if the text is not a name, or names a record of another type.
   ///
   /// ```swift
   /// let id = RecordName<Game>("Game|~|chess")
   /// ```
   ///
-  /// `description` is the text, so a name goes through a link, a notification or a command line and back. The record
-  /// need not be there. ``AnyRecordName/init(_:)`` says what is wrong with a text.
+  /// `description` returns the text, so a name can travel through a link, a notification or a command line and back.
+  /// The record need not exist. ``AnyRecordName/init(_:)`` reports what is wrong with a text.
   public init?(_ description: String) {
     guard let name = try? AnyRecordName(description) else { return nil }
     self.init(name)
   }
 
-  /// The UUID in the name; nil if its key is something else.
+  /// The UUID in the name; nil if the key is not a UUID.
   public var uuid: UUID? { name.key.utf8.count == 36 ? UUID(uuidString: name.key) : nil }
 }
 
@@ -28,10 +28,10 @@ extension RecordName: CodingKeyRepresentable {
     init?(intValue: Int) { nil }
   }
 
-  /// The whole name: a dictionary by names is a JSON object.
+  /// The whole name as a coding key, so a dictionary whose keys are names becomes a JSON object.
   public var codingKey: any CodingKey { Key(stringValue: name.text) }
 
-  /// Reads a name from a key; nil if the key is no name, or that of another type's record.
+  /// Reads a name from a coding key; nil if the key is not a name, or names a record of another type.
   public init?<T: CodingKey>(codingKey: T) { self.init(codingKey.stringValue) }
 }
 

@@ -16,7 +16,7 @@ extension Schema {
   /// ```swift
   /// let schema = try Schema(json: Data(#"{"entities": [{"type": "Note", "fields": {"text": "text"}}]}"#.utf8))
   /// ```
-  /// - Throws: `StoreError.invalidSchema`, which says where.
+  /// - Throws: `StoreError.invalidSchema`, whose message names the place.
   public init(json: Data) throws(StoreError) {
     do {
       self = try JSONDecoder().decode(Schema.self, from: json)
@@ -27,14 +27,14 @@ extension Schema {
     try validate()
   }
 
-  /// The schema as JSON, with sorted keys: what ``init(json:)`` and `tally new --schema` read.
+  /// Returns the schema as JSON with sorted keys, in the form that ``init(json:)`` and `tally new --schema` read.
   ///
   /// ```swift
   /// try schema.json().write(to: url)
   /// ```
   ///
   /// Equal schemas give equal bytes.
-  /// - Throws: what encoding throws, which it does not for a valid schema.
+  /// - Throws: what encoding throws; for a valid schema it throws nothing.
   public func json() throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -10,13 +10,14 @@ import TallyWire
 ///
 /// The order of the entities does not matter. Every type that a reference or relationship names must be among them. A
 /// later release may declare more, or rename columns by their wire names; opening the store alters its tables in one
-/// transaction. What a schema no longer declares stays in the file and on other devices: ``EntitySchema`` says what can
-/// change and what cannot. ``Store/schema`` is what the file has, with all that it has ever declared.
+/// transaction. Anything that a schema no longer declares stays in the file and on other devices: ``EntitySchema``
+/// lists what can change and what cannot. ``Store/schema`` is the schema of the file, with everything that it has ever
+/// declared.
 ///
-/// Two versions of an app sync with each other: each keeps and passes on what it does not know.
+/// Two versions of an app sync with each other: each keeps and forwards data that it does not know.
 ///
-/// The calls below that take a `db`, a name and values are for tools that have no Swift types; apps use GRDB's records.
-/// SwiftData has a class of this name: where both are imported, write `Tally.Schema`.
+/// The calls below that take a `db`, a name and values are for tools without Swift types; apps use GRDB's records.
+/// SwiftData also has a class of this name: where both are imported, write `Tally.Schema`.
 public struct Schema: Sendable, Hashable, Codable {
   /// The declared entities, in the order in which they were given.
   public var entities: [EntitySchema]
@@ -24,41 +25,40 @@ public struct Schema: Sendable, Hashable, Codable {
 
   private enum CodingKeys: CodingKey { case entities }
 
-  /// A schema of entities that are known only at run time, for tools.
+  /// Creates a schema of entities that are known only at run time, for tools.
   ///
   /// ```swift
   /// let schema = Schema([EntitySchema("Note", .text("text"))])
   /// ```
   ///
-  /// Nothing is checked before `validate()`, or a store is opened.
+  /// Nothing is checked until `validate()` is called or a store is opened.
   public init(_ entities: [EntitySchema] = []) { self.entities = entities }
 
-  /// The schema of these entity types.
+  /// Creates the schema of these entity types.
   ///
   /// ```swift
   /// let store = try Store(inMemory: Schema(Person.self, Game.self))
   /// ```
   ///
-  /// A debug build compares each type that is `Codable` with its schema when a store is opened: what it writes must be
-  /// columns, of their storage classes. ``checkDeclarations()`` does so at any time.
-  /// - Parameter types: the entities, each once.
+  /// When a store is opened, a debug build compares each `Codable` type with its schema: the type may write only
+  /// columns, with their storage classes. ``checkDeclarations()`` does so at any time.
+  /// - Parameter types: the entity types, each once.
   public init(_ types: any Entity.Type...) {
     entities = types.map { $0.schema }
     declarations.types = types
   }
 
-  /// Compares the types that this schema was made of with their schemas, as far as they can be compared: those that are
-  /// `Codable` and can be decoded from nothing. In a debug build, opening a store does so too; a release build does so
-  /// only here.
+  /// Compares the types from which this schema was made with their schemas. It compares those that are `Codable` and
+  /// can be decoded from nothing. In a debug build, opening a store does the same; in a release build only this call
+  /// does.
   ///
   /// ```swift
   /// try schema.checkDeclarations()   // in a test of the app's
   /// ```
   ///
-  /// Each type is decoded once, from nothing. A schema that was made of ``EntitySchema`` values has no types to
-  /// compare.
-  /// - Throws: `StoreError.invalidSchema` that names the property: one that is no column, or one that is written as
-  ///   another storage class than its column's, such as a reference that is a `UUID` and so would be a blob.
+  /// Each type is decoded once, from nothing. A schema made of ``EntitySchema`` values has no types to compare.
+  /// - Throws: `StoreError.invalidSchema`, which names the property: one that is not a column, or one that is written
+  ///   with another storage class than its column's, such as a reference declared as a `UUID`, which would be a blob.
   public func checkDeclarations() throws(StoreError) {
     for type in declarations.types { try RecordShape.check(type) }
   }
@@ -70,22 +70,22 @@ public struct Schema: Sendable, Hashable, Codable {
     func hash(into hasher: inout Hasher) {}
   }
 
-  /// The entity of a type, by the name that its ``EntitySchema`` has; nil if the schema does not have it.
+  /// The entity with a type, by the name in its ``EntitySchema``; nil if the schema does not have it.
   public subscript(type: String) -> EntitySchema? { entities.first { $0.type == type } }
 
-  /// The name of the join table of a relationship, `Type_relationship`, for raw SQL. See `Relationship.table`.
+  /// Returns the name of the join table of a relationship, `Type_relationship`, for raw SQL. See `Relationship.table`.
   public static func joinTable(_ type: String, _ relationship: String) -> String { "\(type)_\(relationship)" }
 
-  /// Checks the rules that every schema must keep: names, defaults, and that each type that is referred to is there.
-  /// Opening a store does the same.
+  /// Checks the rules for every schema: names, defaults, and that each type that is referred to exists. Opening a store
+  /// does the same.
   ///
   /// ```swift
   /// try Schema([EntitySchema("Note", .text("text"))]).validate()
   /// ```
   ///
-  /// A name is a letter, then letters, digits and underscores, at most 64 bytes, and does not begin with `tally_` or
-  /// `sqlite_`. Two names that differ only in case are one. No column is called `id`, nor `rowid`, `oid` or `_rowid_`,
-  /// which SQLite reads as a row's number. Nothing is read or written.
+  /// A name is a letter followed by letters, digits and underscores, has at most 64 bytes, and does not begin with
+  /// `tally_` or `sqlite_`. Two names that differ only in case count as the same. No column is called `id`, nor
+  /// `rowid`, `oid` or `_rowid_`, which SQLite reads as a row's number. Nothing is read or written.
   /// - Throws: `StoreError.invalidSchema` with the first rule that is broken.
   public func validate() throws(StoreError) {
     var tables = Set<String>()

@@ -1,17 +1,19 @@
 import TallyCRDT
 
-/// What a record shows in a unique field while another record holds the value that it has.
+/// What a record shows in a unique field while another record holds its value.
 ///
-/// Two devices can give one value to two records, each without knowing of the other. The state keeps what both said;
-/// which record shows it follows from the states, so all devices show the same: the one with the older claim, the
-/// **holder**. The policy is about the others. Nothing is written: once the holder has another value, or is gone, the
-/// next one shows what it always had.
+/// Two devices can give one value to two records, each without knowing of the other. The state keeps both values. The
+/// states decide which record shows the value, so all devices show the same one: the **holder**, which has the oldest
+/// claim. The policy applies to the other records. Nothing is written: once the holder has another value or is gone,
+/// the next record shows the value that it had all along.
 public enum UniquePolicy: String, Sendable, Codable, CaseIterable {
   /// The field is null, so that the app can ask for another value.
   case clear
-  /// The value with a few letters behind it, which are the same on every device: `Work ~k3xa`. For one text field.
+  /// The value with a short suffix, which is the same on every device: `Work ~k3xa`. Only for rules over one text
+  /// field.
   case rename
-  /// The record is not shown at all, and neither is what it owns. It is how a unique index of the app's own works.
+  /// The record is not shown at all, and neither are the records that it owns. A unique index of the app's own works
+  /// this way.
   case hide
 }
 
@@ -21,11 +23,11 @@ public enum UniquePolicy: String, Sendable, Codable, CaseIterable {
 /// static let schema = EntitySchema("Shop", unique: [.on("name", .rename)], .text("name"))
 /// ```
 ///
-/// The store keeps a UNIQUE index over the columns, so a second record with a value that shows is refused on the device
-/// that tries it, as SQL refuses it: by `DatabaseError` with `SQLITE_CONSTRAINT_UNIQUE`, and nothing has changed. Null
-/// is not a value: any number of records may have none. Texts are compared byte by byte.
+/// The store keeps a UNIQUE index over the columns. On the device that attempts to write a value that another record
+/// shows, SQL therefore refuses the write: it throws a `DatabaseError` with `SQLITE_CONSTRAINT_UNIQUE` and changes
+/// nothing. Null is not a value: any number of records may have none. Texts are compared byte by byte.
 ///
-/// The rule is part of the view, not of the state: it may come, change and go with a release, and a device whose schema
+/// The rule is part of the view, not of the state: a release may add, change or remove it, and a device whose schema
 /// does not have it shows both records with the value that they have.
 public struct UniqueRule: Sendable, Hashable, Codable {
   /// The names of the fields.
@@ -33,30 +35,31 @@ public struct UniqueRule: Sendable, Hashable, Codable {
   /// What the other records show instead.
   public var policy: UniquePolicy
 
-  /// A rule for fields by their names. Mistakes are found when a store is opened (`StoreError.invalidSchema`).
+  /// Creates a rule for fields by their names. Mistakes are reported when a store is opened
+  /// (`StoreError.invalidSchema`).
   public init(fields: [String], policy: UniquePolicy = .clear) { (self.fields, self.policy) = (fields, policy) }
 
-  /// A rule for one field.
+  /// Creates a rule for one field.
   ///
   /// ```swift
   /// let shop = EntitySchema("Shop", unique: [.on("name", .rename)], .text("name"))
   /// ```
   /// - Parameters:
   ///   - field: the name of a field without a default.
-  ///   - policy: what the others show; by default null.
+  ///   - policy: what the other records show; null by default.
   /// - Returns: the rule, for a schema.
   public static func on(_ field: String, _ policy: UniquePolicy = .clear) -> UniqueRule {
     UniqueRule(fields: [field], policy: policy)
   }
 
-  /// A rule for several fields, whose values together are unique.
+  /// Creates a rule for several fields whose values together are unique.
   ///
   /// ```swift
   /// let seat = EntitySchema("Seat", unique: [.on(["room", "number"])], .text("room"), .integer("number"))
   /// ```
   /// - Parameters:
-  ///   - fields: the names of fields without defaults. Of a record that is not the holder the last of them is null.
-  ///   - policy: what the others show: ``UniquePolicy/clear`` or ``UniquePolicy/hide``.
+  ///   - fields: the names of fields without defaults. In a record that is not the holder the last of them is null.
+  ///   - policy: what the other records show: ``UniquePolicy/clear`` or ``UniquePolicy/hide``.
   /// - Returns: the rule, for a schema.
   public static func on(_ fields: [String], _ policy: UniquePolicy = .clear) -> UniqueRule {
     UniqueRule(fields: fields, policy: policy)
@@ -64,7 +67,7 @@ public struct UniqueRule: Sendable, Hashable, Codable {
 
   private enum CodingKeys: CodingKey { case fields, policy }
 
-  /// Reads a rule; without a policy it is ``UniquePolicy/clear``.
+  /// Decodes a rule; without a policy it is ``UniquePolicy/clear``.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let name = try container.decodeIfPresent(String.self, forKey: .policy) ?? UniquePolicy.clear.rawValue

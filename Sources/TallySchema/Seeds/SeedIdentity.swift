@@ -9,10 +9,10 @@ public enum SeedIdentity {
   package static let namespace = UUID(
     uuid: (0x5A, 0x11, 0x9D, 0x3E, 0x0C, 0x52, 0x4F, 0x6B, 0x8E, 0x27, 0xB1, 0x04, 0x7A, 0xC9, 0x36, 0xD8))
 
-  /// The namespace of the keys of one seed set.
+  /// Returns the UUID that is the namespace of the keys of one seed set.
   public static func uuid(ofSet name: String) -> UUID { version5(namespace, name) }
 
-  /// The UUID in the name of a seeded record.
+  /// Returns the UUID in the name of a seeded record.
   public static func uuid(ofKey key: String, set name: String) -> UUID { version5(uuid(ofSet: name), key) }
 
   static func version5(_ namespace: UUID, _ name: String) -> UUID {
@@ -30,15 +30,15 @@ public enum SeedIdentity {
 }
 
 extension RecordName {
-  /// The name of a seed, by its key and the name of its set: known without asking the database, and the same on every
-  /// device.
+  /// Creates the name of a seed from its key and the name of its set. It is the same on every device and needs no
+  /// database.
   ///
   /// ```swift
   /// let toast = RecordName<SpeechType>(seed: "toast", of: "speech-types")
   /// try store.write { db in try Speech(title: "To my friends", type: toast).insert(db) }
   /// ```
   ///
-  /// Nothing is looked up: a key that no version of the set has gives a name that no record has. It is a UUID of
-  /// version 5 (RFC 9562) of both texts, so neither may ever change.
+  /// Nothing is looked up: a key that occurs in no version of the set gives a name that no record has. The name
+  /// contains a version 5 UUID (RFC 9562) of both texts, so neither text may ever change.
   public init(seed key: String, of set: String) { self.init(uuid: SeedIdentity.uuid(ofKey: key, set: set)) }
 }

@@ -20,13 +20,13 @@ import TallyCRDT
 extension SeedSet: Codable {
   private enum Key: String, CodingKey, CaseIterable { case name, version, records, retired, adoptions }
 
-  /// Reads a set from JSON. Whether it fits a schema shows when it is seeded.
+  /// Reads a set from JSON. ``Store/seed(_:)`` later checks whether it fits the schema.
   ///
   /// ```swift
   /// let set = try SeedSet(json: Data(contentsOf: url))
   /// try store.seed(set)
   /// ```
-  /// - Throws: `StoreError.invalidSeeds`, with the place of what is wrong.
+  /// - Throws: `StoreError.invalidSeeds`, whose message names the place of the mistake.
   public init(json: Data) throws(StoreError) {
     do {
       self = try JSONDecoder().decode(SeedSet.self, from: json)
@@ -35,14 +35,14 @@ extension SeedSet: Codable {
     }
   }
 
-  /// The set as JSON with sorted keys: what ``init(json:)`` and `tally seed --set` read. Its identity is the same in
-  /// either form.
+  /// Returns the set as JSON with sorted keys, in the form that ``init(json:)`` and `tally seed --set` read. Both forms
+  /// of the set have the same identity.
   ///
   /// ```swift
   /// let set = SeedSet("speeches", version: 1, records: [SeedRecord("toast", of: SpeechType.self, ["name": "Toast"])])
   /// try set.json().write(to: url)
   /// ```
-  /// - Throws: what encoding throws, which it does not for a valid set.
+  /// - Throws: what encoding throws; for a valid set it throws nothing.
   public func json() throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

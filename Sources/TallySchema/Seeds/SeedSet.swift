@@ -1,7 +1,7 @@
 import GRDB
 import TallyCRDT
 
-/// Default data that an app ships: every installation writes it for itself, also offline, and nothing ever appears
+/// Default data that an app ships. Every installation writes it for itself, even offline, and nothing ever appears
 /// twice.
 ///
 /// ```swift
@@ -12,36 +12,38 @@ import TallyCRDT
 /// try store.seed(speechTypes)   // at every launch
 /// ```
 ///
-/// A person always wins: what they edited stays as it is in all later versions, what they deleted never returns. A
-/// record that was not edited follows the newest version. A record that a version leaves out stays as the version
-/// before has it; to withdraw one, retire it. Raise `version` with every change of the content.
+/// A person always wins: later versions leave their edits unchanged and never bring back what they deleted. A record
+/// that was not edited follows the newest version. A record that a version omits stays as in the version before; to
+/// withdraw one, retire it. Raise `version` with every change of the content.
 public struct SeedSet: Sendable, Hashable {
-  /// The name, which every version keeps: 1 to 64 printable ASCII characters. It is part of the records' identity.
+  /// The name of the set, which stays the same in every version: 1 to 64 printable ASCII characters. It is part of the
+  /// records' identity.
   public var name: String
   /// The version of the content, counted from 1. Raise it with every change.
   public var version: Int
-  /// Every record of this version; a version is complete, not a difference.
+  /// All records of this version; a version is complete, not a difference from the one before.
   public var records: [SeedRecord]
-  /// The records that this version withdraws: each disappears where it was not edited. Keep them in later versions.
+  /// The records that this version withdraws. Each disappears where it was not edited. Keep listing them in later
+  /// versions.
   public var retired: [SeedKey]
-  /// Rules that recognize what older versions of the app, without seed sets, wrote for themselves.
+  /// Rules that recognize default data written by older versions of the app, from before seed sets.
   public var adoptions: [SeedAdoption]
 
-  /// Declares a version of a seed set. The order of the records does not matter.
+  /// Declares one version of a seed set. The order of the records does not matter.
   ///
   /// ```swift
   /// let toast = SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 120])
   /// let speechTypes = SeedSet("speech-types", version: 1, records: [toast])
   /// ```
   ///
-  /// Its rules are checked when it is applied (`StoreError.invalidSeeds`). The content is identity: two builds that
-  /// ship different records under one version are two sets, of which one shows.
+  /// Its rules are checked when it is applied (`StoreError.invalidSeeds`). The content is part of the identity: two
+  /// builds that ship different records under one version count as two sets, only one of which is shown.
   /// - Parameters:
-  ///   - name: what every version is called: 1 to 64 printable ASCII characters.
-  ///   - version: counted from 1, and raised with every change.
+  ///   - name: the name that all versions share: 1 to 64 printable ASCII characters.
+  ///   - version: the version, counted from 1 and raised with every change.
   ///   - records: all records of this version.
   ///   - retired: records of earlier versions that are withdrawn.
-  ///   - adoptions: rules for what older versions of the app, without seed sets, wrote for themselves.
+  ///   - adoptions: rules for default data written by older versions of the app, from before seed sets.
   public init(
     _ name: String, version: Int, records: [SeedRecord], retired: [SeedKey] = [], adoptions: [SeedAdoption] = []
   ) {
@@ -59,35 +61,37 @@ public struct SeedSet: Sendable, Hashable {
 /// let toast = SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 120])
 /// ```
 ///
-/// A record's name follows from the set's name and the key, so every device makes the same record:
-/// ``RecordName/init(seed:of:)`` knows it without a database. References and relationships are given by the keys of
-/// other seeds of the set.
+/// A record's name follows from the set's name and the key, so every device creates the same record, and
+/// ``RecordName/init(seed:of:)`` computes the name without a database. References and relationships name other seeds of
+/// the set by their keys.
 ///
-/// Values are literals or `Value`s: texts, numbers, `true` and `false`, and nil for null. Nothing is checked before
-/// ``Store/seed(_:)``, which throws `StoreError.invalidSeeds` for an unknown type or field, or a value of another kind.
+/// Values are literals or `Value`s: texts, numbers, `true` and `false`, and nil for null. Nothing is checked until
+/// ``Store/seed(_:)``, which throws `StoreError.invalidSeeds` for an unknown type or field, or a value of the wrong
+/// kind.
 public struct SeedRecord: Sendable, Hashable {
-  /// The permanent identity of the record within its set: 1 to 128 printable ASCII characters. Never a text that is
+  /// The permanent identity of the record within its set: 1 to 128 printable ASCII characters. Never use a text that is
   /// translated.
   public var key: String
   /// The type of the record.
   public var type: String
-  /// The values by field; a field that is left out has its default.
+  /// The values by field; an omitted field has its default.
   public var fields: [String: Value]
-  /// For each reference the key of the seed that it names.
+  /// The key of the referenced seed for each reference.
   public var references: [String: String]
-  /// For each relationship the keys of its members: of an ordered one in their order, which a person may change.
+  /// The keys of the members for each relationship. In an ordered relationship they give the initial order, which a
+  /// person may change.
   public var relationships: [String: [String]]
 
-  /// Declares a record of a type that is known by name only, for tools that have no Swift type for it.
+  /// Declares a record of a type that is known only by name, for tools without a Swift type for it.
   ///
-  /// Apps use `init(_:of:_:references:relationships:)`. Nothing is checked here: an unknown type or field is
+  /// Apps use `init(_:of:_:references:relationships:)`. Nothing is checked here: an unknown type or field causes
   /// `StoreError.invalidSeeds` when the set is applied.
   /// - Parameters:
   ///   - key: the permanent identity of the record within its set.
-  ///   - type: the name of the entity, as its `EntitySchema` has it.
-  ///   - fields: the values by field; those that are left out have their defaults.
-  ///   - references: for each reference the key of a seed of the same set.
-  ///   - relationships: for each relationship the keys of its members.
+  ///   - type: the name of the entity, as in its `EntitySchema`.
+  ///   - fields: the values by field; omitted fields have their defaults.
+  ///   - references: the key of a seed of the same set for each reference.
+  ///   - relationships: the keys of the members for each relationship.
   public init(
     _ key: String, type: String, _ fields: [String: Value] = [:], references: [String: String] = [:],
     relationships: [String: [String]] = [:]
@@ -99,7 +103,7 @@ public struct SeedRecord: Sendable, Hashable {
     self.relationships = relationships
   }
 
-  /// Declares a record of an entity by its fields; those that are left out have their defaults.
+  /// Declares a record of an entity by its fields; omitted fields have their defaults.
   ///
   /// ```swift
   /// let roast = SeedRecord("roast", of: SpeechType.self, ["name": "Roast"])
@@ -109,8 +113,8 @@ public struct SeedRecord: Sendable, Hashable {
   ///   - key: the permanent identity of the record within its set. Never change or translate it.
   ///   - record: the type of the record.
   ///   - fields: the values by field.
-  ///   - references: for each reference the key of a seed of the same set.
-  ///   - relationships: for each relationship the keys of its members.
+  ///   - references: the key of a seed of the same set for each reference.
+  ///   - relationships: the keys of the members for each relationship.
   public init<Record: Entity>(
     _ key: String, of record: Record.Type, _ fields: [String: Value] = [:], references: [String: String] = [:],
     relationships: [String: [String]] = [:]
@@ -119,19 +123,19 @@ public struct SeedRecord: Sendable, Hashable {
       key, type: Record.schema.type, fields, references: references, relationships: relationships)
   }
 
-  /// A record with the values of one of the app's own; its `id` and its references are not taken.
+  /// Declares a record with the values of a record of the app, except for its `id` and its references.
   ///
   /// ```swift
   /// let toast = try SeedRecord("toast", SpeechType(name: "Toast", seconds: 120))
   /// ```
   ///
-  /// All of its columns are part of the set's content, also those that have their defaults: a date of now would make
-  /// another set on each device.
+  /// All of its columns are part of the set's content, including those with default values: the current date would make
+  /// a different set on each device.
   /// - Parameters:
   ///   - key: the permanent identity of the record within its set.
   ///   - record: the values.
-  ///   - references: for each reference the key of a seed of the same set.
-  ///   - relationships: for each relationship the keys of its members.
+  ///   - references: the key of a seed of the same set for each reference.
+  ///   - relationships: the keys of the members for each relationship.
   /// - Throws: what encoding the record throws.
   public init<Record: Entity & EncodableRecord>(
     _ key: String, _ record: Record, references: [String: String] = [:], relationships: [String: [String]] = [:]
@@ -143,14 +147,14 @@ public struct SeedRecord: Sendable, Hashable {
   }
 }
 
-/// Names one record of a seed set, in order to retire it.
+/// The type and key of one record of a seed set, to retire it.
 ///
 /// ```swift
 /// let next = SeedSet("speeches", version: 3, records: [], retired: [SeedKey("roast", of: SpeechType.self)])
 /// ```
 ///
-/// A retired record disappears where it was not edited, also on devices that skip the version that says so, as long as
-/// later versions go on listing it. Where a person has edited it, or made a record that it owns, it stays. See
+/// A retired record disappears where it was not edited, even on devices that skip the version that retires it, as long
+/// as later versions keep listing it. It stays where a person has edited it or created a record that it owns. See
 /// ``SeedSet/retired``.
 public struct SeedKey: Sendable, Hashable {
   /// The key of the record within its set.
@@ -158,10 +162,10 @@ public struct SeedKey: Sendable, Hashable {
   /// The type of the record.
   public var type: String
 
-  /// Names a seed of a type that is known by name only. Apps use `init(_:of:)`.
+  /// Names a seed of a type that is known only by name. Apps use `init(_:of:)`.
   /// - Parameters:
   ///   - key: the key under which an earlier version declared the record.
-  ///   - type: the name of the entity, as its `EntitySchema` has it.
+  ///   - type: the name of the entity, as in its `EntitySchema`.
   public init(_ key: String, type: String) {
     self.key = key
     self.type = type
@@ -173,12 +177,12 @@ public struct SeedKey: Sendable, Hashable {
   /// let next = SeedSet("speeches", version: 3, records: [], retired: [SeedKey("roast", of: SpeechType.self)])
   /// ```
   ///
-  /// Where the record was not edited it disappears with the version that retires it; where it was, it stays. Keep the
-  /// key in `retired` in later versions, for devices that skip this one.
+  /// Where the record was not edited, it disappears with the version that retires it; where it was edited, it stays.
+  /// Keep the key in `retired` in later versions, for devices that skip this one.
   public init<Record: Entity>(_ key: String, of record: Record.Type) { self.init(key, type: Record.schema.type) }
 }
 
-/// A rule for recognizing the default data of app versions before seed sets: plain inserts, with ids that differ on
+/// A rule for recognizing the default data of app versions from before seed sets: plain inserts, whose ids differ on
 /// each device.
 ///
 /// ```swift
@@ -188,24 +192,24 @@ public struct SeedKey: Sendable, Hashable {
 /// try store.seed(set)
 /// ```
 ///
-/// A record is taken for such a duplicate of a seed if its natural key equals that of some version of the seed, if it
-/// is untouched as `present` and `absent` say, and if it was not changed since it was inserted here. Then everything
-/// that refers to it refers to the seed instead, members move over, attributes that the seed leaves open keep the
-/// newest value, and the duplicate is deleted. A concurrent edit of the duplicate, on any device, keeps it, also where
-/// deletes win. A member that another device added to the duplicate meanwhile moves to the seed at the next call of
-/// ``Store/seed(_:)``; what a person took out of the seed stays out.
+/// A record counts as a duplicate of a seed if its natural key equals that of some version of the seed, if it is
+/// untouched according to `present` and `absent`, and if it has not changed since it was inserted on this device. Then
+/// everything that refers to the duplicate refers to the seed instead, members move to the seed, attributes that the
+/// seed leaves open keep the newest value, and the duplicate is deleted. A concurrent edit of the duplicate on any
+/// device keeps it, even where deletes win. A member that another device meanwhile added to the duplicate moves to the
+/// seed at the next call of ``Store/seed(_:)``; a member that a person removed from the seed stays out.
 public struct SeedAdoption: Sendable, Hashable {
-  /// The type of the records that the rule is about.
+  /// The type of the records to which the rule applies.
   public var type: String
-  /// The fields that tell which seed a record is: its natural key.
+  /// The fields that identify the seed that a record duplicates: its natural key.
   public var matching: [String]
   /// Fields that an untouched record has, such as the date of its creation.
   public var present: [String]
   /// Fields that an untouched record does not have, such as the date of its last change.
   public var absent: [String]
 
-  /// Declares a rule for a type that is known by name only. Apps use `init(of:matching:present:absent:)`, which says
-  /// what the parameters are.
+  /// Declares a rule for a type that is known only by name. Apps use `init(of:matching:present:absent:)`, which
+  /// describes the parameters.
   public init(type: String, matching: [String], present: [String] = [], absent: [String] = []) {
     self.type = type
     self.matching = matching
@@ -220,10 +224,10 @@ public struct SeedAdoption: Sendable, Hashable {
   /// ```
   /// - Parameters:
   ///   - record: the type of the records and of the seeds.
-  ///   - matching: the fields that together tell which seed a record is. All must equal those of some version of the
-  ///     seed.
+  ///   - matching: the fields that together identify the seed that a record duplicates. All must equal those of some
+  ///     version of the seed.
   ///   - present: fields that are not null in an untouched record.
-  ///   - absent: fields that are null in such a record, such as the date of its last change.
+  ///   - absent: fields that are null in an untouched record, such as the date of its last change.
   public init<Record: Entity>(
     of record: Record.Type, matching: [String], present: [String] = [], absent: [String] = []
   ) {

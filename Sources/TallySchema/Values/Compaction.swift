@@ -8,10 +8,10 @@ public enum Compaction: Sendable, Hashable {
   /// A sync engine compacts once a day while it runs. Without an engine, call
   /// ``Store/compact(restoreWindow:isDryRun:vacuum:)``.
   case automatic(restoreWindow: RestoreWindow)
-  /// When the app calls ``Store/compact(restoreWindow:isDryRun:vacuum:)``, and not otherwise.
+  /// Only when the app calls ``Store/compact(restoreWindow:isDryRun:vacuum:)``.
   case manual(restoreWindow: RestoreWindow)
-  /// Never by itself, and no days are noted: a call of ``Store/compact(restoreWindow:isDryRun:vacuum:)`` counts from
-  /// the first one.
+  /// Never automatically. No days are recorded either: the first call of
+  /// ``Store/compact(restoreWindow:isDryRun:vacuum:)`` begins the count.
   case off
 
   /// For how long deleted records can be restored.

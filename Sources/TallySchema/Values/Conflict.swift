@@ -1,7 +1,7 @@
 import Foundation
 import TallyCRDT
 
-/// A concurrent change that lost: one entry of the conflict journal, for a person to look at.
+/// A concurrent change that lost: one entry of the conflict journal, for a person to review.
 ///
 /// ```swift
 /// for conflict in try store.conflicts() where conflict.kind == .overwritten {
@@ -9,55 +9,55 @@ import TallyCRDT
 /// }
 /// ```
 ///
-/// Both sides are kept until a person decides: `store.restore(conflict)` makes what lost count after all,
-/// ``Store/resolve(_:with:)`` writes another value, and ``Store/dismiss(_:)`` leaves what is there. Each takes the
-/// entry out of this device's journal. Other devices have entries of their own, which go by themselves once what lost
-/// is there again, and not because of a third value: see ``Store/conflicts(limit:)``.
+/// Both sides are kept until a person decides: `store.restore(conflict)` applies the losing change after all,
+/// ``Store/resolve(_:with:)`` writes another value, and ``Store/dismiss(_:)`` keeps the current one. Each removes the
+/// entry from this device's journal. Other devices have entries of their own. Those disappear automatically once the
+/// losing change is restored, but not because of a third value: see ``Store/conflicts(limit:)``.
 ///
-/// An entry is a value, and does not change while a list shows it; dismissing one that has gone meanwhile is no error.
-/// Its ``id`` is the same on every device that lists it. The journal keeps 10,000 entries for 90 days, unless
-/// ``StoreOptions`` say otherwise.
+/// An entry is a value and does not change while a list shows it; dismissing one that has disappeared meanwhile is not
+/// an error. Its ``id`` is the same on every device that lists it. The journal keeps 10,000 entries for 90 days, unless
+/// ``StoreOptions`` set other limits.
 public struct Conflict: Sendable, Equatable, Identifiable {
-  /// The kinds of loss. They differ in the remedy: the first two can be resolved with a third value, and a delete or a
-  /// reference can be made to count after all.
+  /// The kinds of loss, which differ in the remedy: the first two can be resolved with a third value, and a delete or a
+  /// reference can be restored.
   public enum Kind: String, Sendable, CaseIterable {
     /// A write of a field lost to another write of it.
     case overwritten
-    /// An edit of a field lost to a delete of the record, whose entity lets deletes win.
+    /// An edit of a field lost to a delete of the record, because deletes win in its entity.
     case deleted
-    /// A delete lost to something that it had not seen: the record is there again, because of an edit, a member that
-    /// was added, or something that it owns. `field` is empty, and both values are null.
+    /// A delete lost to a change that it had not seen: the record is back because of an edit, an added member, or a
+    /// record that it owns. `field` is empty, and both values are null.
     case deleteUndone
-    /// A reference reads null, because the target was deleted by an author who had not seen it. `loserValue` is the
+    /// A reference reads null because the author of the target's delete had not seen the reference. `loserValue` is the
     /// target's name.
     case referenceCleared
   }
 
-  /// The identity of an entry, on every device: the cell that lost.
+  /// The identity of an entry on every device: the cell that lost.
   public struct ID: Hashable, Sendable {
     fileprivate let name: AnyRecordName
     fileprivate let field: String
     fileprivate let loser: Dot
   }
 
-  /// What has lost to what.
+  /// The kind of change that lost, and to which it lost.
   public var kind: Kind
   /// The name of the record that the two changes were made to.
   public var name: AnyRecordName
   /// The field's wire name, which a rename does not change; empty for a delete that was undone.
   public var field: String
-  /// The column that this schema has for the field; nil if it has none, and for a delete that was undone.
+  /// The column of this schema for the field; nil if there is none, and for a delete that was undone.
   public var column: String?
   /// The stamp of the write that lost: when and by which replica.
   public var loser: Stamp
-  /// The value that lost, kept here until a person decides; null for a delete that was undone.
+  /// The value that lost, which is kept here until a person decides; null for a delete that was undone.
   public var loserValue: Value
   /// The stamp of the write that won: when and by which replica.
   public var winner: Stamp
-  /// The value that won when the two met; null for a delete, and of a delete that was undone. The record may show a
-  /// later one by now.
+  /// The value that won when the two changes met; null if a delete won or was undone. The record may show a later value
+  /// by now.
   public var winnerValue: Value
-  /// When this replica noticed, by its own clock.
+  /// The time at which this replica noticed the conflict, by its own clock.
   public var noticed: Date
 
   package init(
@@ -69,16 +69,16 @@ public struct Conflict: Sendable, Equatable, Identifiable {
     self.noticed = noticed
   }
 
-  /// The entry's identity, for lists: the same on every device that has the entry. Its description is stable text, for
-  /// a record that says what was decided.
+  /// The entry's identity, for lists: the same on every device that has the entry. Its description is stable text,
+  /// which a record of decisions can store.
   ///
   /// ```swift
   /// let open = try store.conflicts().map { "\($0.id)" }
   /// ```
   public var id: ID { ID(name: name, field: field, loser: loser.dot) }
 
-  /// Both texts in one, for a long text that two people have edited: the lines that both have, and between them what
-  /// the winner has and then what the loser has. Nil unless both values are texts.
+  /// Returns both texts in one, for a long text that two people have edited: the common lines, and between them first
+  /// the winner's lines and then the loser's. Nil unless both values are texts.
   ///
   /// ```swift
   /// for conflict in try store.conflicts() {
@@ -86,9 +86,10 @@ public struct Conflict: Sendable, Equatable, Identifiable {
   /// }
   /// ```
   ///
-  /// The journal does not keep what the two had in front of them, so a line that one of them deleted is still there:
-  /// nothing that anybody wrote is missing, and a person decides what goes. Offer it as a draft, and write it with
-  /// ``Store/resolve(_:with:)``. Cost: the product of the lines that differ.
+  /// The journal does not keep the text from which the two edits started, so a line that one of them deleted is still
+  /// there: nothing that anybody wrote is missing, and a person decides what to remove. Offer the result as a draft,
+  /// and write it with ``Store/resolve(_:with:)``. Cost: proportional to the product of the numbers of lines that
+  /// differ.
   public func merged() -> String? {
     guard case .text(let won) = winnerValue, case .text(let lost) = loserValue else { return nil }
     let (mine, theirs) = (Self.lines(won), Self.lines(lost))
@@ -141,6 +142,6 @@ extension Conflict.Kind {
 }
 
 extension Conflict.ID: CustomStringConvertible {
-  /// The record, the field and the dot of the write.
+  /// The record, the field and the dot of the write, as text.
   public var description: String { "\(name) \(field) \(loser)" }
 }

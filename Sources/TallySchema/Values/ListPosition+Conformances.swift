@@ -3,7 +3,7 @@ import GRDB
 import TallyCRDT
 
 extension ListPosition: Codable {
-  /// Reads a position from hexadecimal digits.
+  /// Decodes a position from hexadecimal digits.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let bytes = Hexadecimal.bytes(try container.decode(String.self)), let position = ListPosition(bytes: bytes)
@@ -19,10 +19,11 @@ extension ListPosition: Codable {
 }
 
 extension ListPosition: DatabaseValueConvertible, SQLExpressible {
-  /// The position as a blob.
+  /// The position as a blob, as GRDB writes it.
   public var databaseValue: DatabaseValue { Data(bytes).databaseValue }
 
-  /// Reads a position from a blob column; nil for anything else, also for a blob of no bytes or of more than 512.
+  /// Returns the position in a blob column; nil for anything else, including an empty blob and one of more than 512
+  /// bytes.
   public static func fromDatabaseValue(_ value: DatabaseValue) -> ListPosition? {
     guard case .blob(let data) = value.storage else { return nil }
     return ListPosition(bytes: Array(data))

@@ -1,6 +1,6 @@
 import TallyCRDT
 
-/// Changes of replicated records that are committed: what ``Store/events()`` tells.
+/// Committed changes of replicated records, as ``Store/events()`` reports them.
 ///
 /// ```swift
 /// for await event in store.events() where event.tables.contains("Game") {
@@ -8,33 +8,33 @@ import TallyCRDT
 /// }
 /// ```
 ///
-/// It says which records have changed, not how: read them. One that was deleted, or is hidden since its owner was, is
-/// among them as well.
+/// It names the records that have changed, not how they changed: read them. Records that were deleted, or hidden
+/// because their owner was deleted, are included.
 public struct StoreEvent: Sendable, Equatable {
   /// The origin of a change.
   public enum Origin: Sendable, Hashable, CaseIterable {
-    /// This app, by `write` and the like, a restore or seeds.
+    /// This app, through `write` and similar calls, a restore or seeds.
     case app
     /// Another replica: a delta was applied.
     case peer
-    /// Another connection or process that has the file open; also this app by `writeWithoutTransaction`, which is
+    /// Another connection or process that has the file open; also this app through `writeWithoutTransaction`, which is
     /// captured in the same way.
     case outside
   }
 
   /// The records of an event.
   public enum Records: Sendable, Equatable {
-    /// The records that were touched, and no others.
+    /// Exactly the records that were touched.
     case these(Set<AnyRecordName>)
-    /// More than are listed, or some that are not known: any record of the tables.
+    /// Too many records to list, or unknown ones: any record of the tables may have changed.
     case many
   }
 
-  /// The origins of the changes; several where one event reports several transactions.
+  /// The origins of the changes; several if one event reports several transactions.
   public internal(set) var origins: Set<Origin>
-  /// The tables of entities and relationships that may hold something else now.
+  /// The tables of entities and relationships whose content may have changed.
   public internal(set) var tables: Set<String>
-  /// The records that were changed, inserted, deleted, shown or hidden, and both ends of links that were.
+  /// The records that were changed, inserted, deleted, shown or hidden, and both ends of such links.
   public internal(set) var records: Records
   /// The number of transactions that this event reports.
   public internal(set) var transactionCount = 1
@@ -46,10 +46,10 @@ public struct StoreEvent: Sendable, Equatable {
     (self.origins, self.tables, self.records) = (origins, tables, records)
   }
 
-  /// Whether the event may concern a record. False is certain.
+  /// Returns whether the event may concern a record. False is certain.
   ///
-  /// True is certain as long as the event lists names. A large event, such as the first sync of a device, lists types
-  /// only; then every record of such a type may be concerned: read it again.
+  /// True is certain as long as the event lists names. A large event, such as the first sync of a device, lists only
+  /// types. Then every record of such a type may be concerned: read it again.
   public func mayConcern(_ name: AnyRecordName) -> Bool {
     switch records {
     case .these(let names): names.contains(name)
@@ -57,7 +57,7 @@ public struct StoreEvent: Sendable, Equatable {
     }
   }
 
-  /// Whether the event may concern a record. False is certain; see the version that takes an `AnyRecordName`.
+  /// Returns whether the event may concern a record. False is certain; see the version that takes an `AnyRecordName`.
   ///
   /// ```swift
   /// for await event in store.events() where event.mayConcern(chess) { print("read it again") }

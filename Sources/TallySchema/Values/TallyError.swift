@@ -1,9 +1,9 @@
 import TallyCRDT
 import TallyWire
 
-/// An error of Tally's own, whichever part of it fails: ``StoreError``, ``SyncError``, `RecordNameError`,
-/// `MailboxError`, `RelayError`, `RelayStoreError` and `WireError` all have this shape, so that an app needs one place
-/// that logs them and decides what to tell people.
+/// The protocol of all errors of Tally's own: ``StoreError``, ``SyncError``, `RecordNameError`, `MailboxError`,
+/// `RelayError`, `RelayStoreError` and `WireError` conform to it. An app can therefore log them and decide what to tell
+/// people in one place.
 ///
 /// ```swift
 /// do {
@@ -13,36 +13,36 @@ import TallyWire
 /// }
 /// ```
 ///
-/// Catch one type, such as ``StoreError``, to `switch` over its codes; catch `any TallyError` for the code as text,
-/// which is stable. Messages are in English and for logs. What people read, the app says, by the code.
+/// Catch one type, such as ``StoreError``, to `switch` over its codes; catch `any TallyError` to get the code as text,
+/// which is stable. Messages are in English and for logs. The app chooses by the code what people read.
 ///
-/// Faults of the disk and of SQLite arrive as GRDB's `DatabaseError`, what the file system says as Foundation's errors,
-/// and the end of a cancelled task as `CancellationError`. None of these has this shape.
+/// Faults of the disk and of SQLite are thrown as GRDB's `DatabaseError`, errors of the file system as Foundation's
+/// errors, and the end of a cancelled task as `CancellationError`. None of these conforms to this protocol.
 public protocol TallyError: Error, Sendable, CustomStringConvertible {
-  /// The kinds of failures. Codes may be added: have a `default` in a `switch`.
+  /// The kinds of failures. Later versions may add codes: include a `default` in a `switch`.
   associatedtype Code: RawRepresentable<String>, Sendable
 
   /// The kind of failure, to decide what to do about it. Its raw value is stable, for logs and statistics.
   var code: Code { get }
   /// A message for a log, without any of the user's data.
   var message: String { get }
-  /// Whether trying again is pointless until a person does something: updates the app, signs in, gives another secret.
-  /// An engine gives a peer up over such an error of the peer or mailbox, until `resume()`. Of the store's own errors
-  /// it does so only over `closed` and `readOnly`, because the others may have to do with one delta.
+  /// Whether a retry is pointless until a person does something: updates the app, signs in, enters another secret. An
+  /// engine gives up a peer or mailbox after such an error until `resume()`. Of the store's own errors, only `closed`
+  /// and `readOnly` have this effect, because the others may concern a single delta.
   var isPermanent: Bool { get }
-  /// The time to let pass before the next attempt, where the other side asks for it; nil otherwise.
+  /// The time to wait before the next attempt, if the other side asks for a pause; otherwise nil.
   var retryAfter: Duration? { get }
 }
 
 extension TallyError {
-  /// No pause was asked for: the engine chooses one.
+  /// Always nil: no pause was requested, so the engine chooses one.
   public var retryAfter: Duration? { nil }
 }
 
 extension StoreError: TallyError {
-  /// True for everything that would be refused again if it were tried again unchanged: all codes but `baseNotCovered`,
+  /// True for everything that would be refused again on an unchanged retry: all codes except `baseNotCovered`,
   /// `contentsDiffer`, `corrupt`, `damaged`, `damagedSender` and `notCaptured`, which another delta, a repair or
-  /// another device can mend.
+  /// another device can resolve.
   public var isPermanent: Bool {
     switch code {
     case .baseNotCovered, .contentsDiffer, .damaged, .damagedSender, .notCaptured, .corrupt: false
@@ -52,12 +52,12 @@ extension StoreError: TallyError {
 }
 
 extension WireError: TallyError {
-  /// True for a format that only a newer version reads. Other bytes may be whole the next time they are sent.
+  /// True for a format that only a newer version reads. Other malformed bytes may arrive intact the next time.
   public var isPermanent: Bool { code == .unsupportedVersion }
 }
 
 extension RecordNameError: TallyError {
-  /// The kinds of malformed names: the cases of the error, without what some of them carry.
+  /// The kinds of malformed names: the cases of the error without their associated values.
   public enum Code: String, Sendable {
     /// The name has no `|~|`, or more than one.
     case delimiter
@@ -71,7 +71,7 @@ extension RecordNameError: TallyError {
     case type
   }
 
-  /// The kind of mistake, for a log; a `switch` over the error itself also has the length or the offset.
+  /// The kind of mistake, for a log; a `switch` over the error itself also gives the length or the offset.
   public var code: Code {
     switch self {
     case .delimiter: .delimiter
@@ -82,7 +82,7 @@ extension RecordNameError: TallyError {
     }
   }
 
-  /// The fault of the name, without the name itself.
+  /// A description of the mistake in the name, without the name itself.
   public var message: String {
     switch self {
     case .delimiter: "it needs exactly one |~|, as in SBGame|~|chess"
@@ -93,9 +93,9 @@ extension RecordNameError: TallyError {
     }
   }
 
-  /// Always true: the same text is never a name.
+  /// Always true: the same text never becomes a valid name.
   public var isPermanent: Bool { true }
 
-  /// The message and the code.
+  /// The message with the code in parentheses.
   public var description: String { "\(message) (\(code.rawValue))" }
 }

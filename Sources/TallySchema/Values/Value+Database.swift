@@ -6,7 +6,7 @@ extension Value {
   /// Converts a value that GRDB has read, with its storage class: an integer stays an integer, and a blob is not
   /// decoded.
   ///
-  /// GRDB reads a text up to its first NUL. Where texts can have one, read the column as a blob.
+  /// GRDB reads a text only up to its first NUL. If texts can contain one, read the column as a blob.
   public init(_ value: DatabaseValue) {
     switch value.storage {
     case .null: self = .null
