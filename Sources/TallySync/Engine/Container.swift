@@ -4,23 +4,23 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// The account whose data an app shows: that of a person who is signed in, or that of the device.
+/// The account whose data an app shows: a signed-in person's or the device's own.
 ///
 /// ```swift
 /// let account = container.current
 /// print(account == .local ? "not signed in" : "signed in as \(account)")
 /// ```
 ///
-/// Each has a store of its own in the folder of a ``Container``, and ``Container/signIn(_:localData:)`` and
-/// ``Container/signOut()`` go from one to the other. Tally has no accounts and asks no server: an id is any text that
-/// the app gives.
+/// Each account has a store of its own in the folder of a ``Container``. ``Container/signIn(_:localData:)`` and
+/// ``Container/signOut()`` switch between them. Tally has no accounts of its own and asks no server: an id is any text
+/// that the app chooses.
 public enum Account: Sendable, Hashable, CustomStringConvertible {
   /// No one is signed in; the data belongs to the device.
   case local
-  /// A person, by the id that the account's service gives them. It is any text; the file is named after a hash of it.
+  /// A person, identified by the id from the account's service. It is any text; the file is named after a hash of it.
   case person(String)
 
-  /// `local`, or the person's id.
+  /// The text `local`, or the person's id.
   public var description: String {
     switch self {
     case .local: "local"
@@ -29,25 +29,26 @@ public enum Account: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// The fate of data that was made while no one was signed in, when a person signs in.
+/// What happens, when a person signs in, to data that was created while no one was signed in.
 ///
 /// ```swift
 /// let store = try container.signIn("ann", localData: .copy)
 /// ```
 ///
-/// Joining is a merge, as a sync is: what the account has already is neither doubled nor overwritten, seeds are the
-/// same records on both sides, and of two writes of one field the later stays. It happens before
-/// ``Container/signIn(_:localData:)`` returns. If it fails, no one is signed in, and the local data is as it was.
+/// Joining is a merge, like a sync: data that the account already has is neither duplicated nor overwritten, seeds are
+/// the same records on both sides, and the later of two writes of one field wins. It happens before
+/// ``Container/signIn(_:localData:)`` returns. If it fails, no one is signed in, and the local data is unchanged.
 public enum LocalData: Sendable {
-  /// It stays where it is, and shows again after signing out.
+  /// It stays in the local store and is shown again after signing out.
   case keepApart
-  /// It is joined into the account's, and also stays where it is.
+  /// It is joined into the account's data and also stays in the local store.
   case copy
-  /// It is joined into the account's, and put aside here: after signing out the app begins empty. Nothing is deleted.
+  /// It is joined into the account's data, and the local store is put aside: after signing out the app begins empty.
+  /// Nothing is deleted.
   case move
 }
 
-/// The stores of one app on one device: one for each account, and one for when no one is signed in.
+/// The stores of one app on one device: one for each account, and one for the time when no one is signed in.
 ///
 /// ```swift
 /// let container = try Container(directory: folder, schema: schema)
@@ -56,12 +57,12 @@ public enum LocalData: Sendable {
 /// store = try container.signOut()
 /// ```
 ///
-/// Signing out and signing in as another person delete nothing: each account's file stays until ``erase(_:)`` is asked
-/// for. Pause the sync engine of one store before taking another.
+/// Signing out and signing in as another person delete nothing: each account's file stays until ``erase(_:)`` is
+/// called. Pause the sync engine of one store before you switch to another.
 ///
 /// A container may be used from any thread; its calls wait for each other, and block while a store is opened or joined.
-/// The current account is kept in the folder (`accounts.json`), and is the same at the next launch. Make one container
-/// for each folder: a second one, or another process, reads the file only when it is created.
+/// The current account is saved in the folder (`accounts.json`) and is the same at the next launch. Create only one
+/// container for each folder: a second container, or one in another process, reads the file only when it is created.
 public final class Container: Sendable {
   private struct Contents: Codable {
     var version = 1
@@ -83,15 +84,15 @@ public final class Container: Sendable {
   private let options: StoreOptions
   private let state: Mutex<State>
 
-  /// Opens the container in a folder, which is created if it is not there. No store is opened yet.
+  /// Opens the container in a folder, which is created if it does not exist. No store is opened yet.
   ///
   /// ```swift
   /// let container = try Container(directory: folder, schema: schema)
   /// ```
   /// - Parameters:
-  ///   - directory: a folder of its own, as in the app's support folder.
-  ///   - schema: what all of its stores are opened with.
-  ///   - options: what all of its stores are opened with.
+  ///   - directory: a folder for the container alone, for instance in the app's support folder.
+  ///   - schema: the schema with which all of its stores are opened.
+  ///   - options: the options with which all of its stores are opened.
   /// - Throws: `StoreError.invalidSchema`; `.newerFormat` or `.corrupt` for a list of accounts that cannot be read;
   ///   what the file system throws.
   public init(directory: URL, schema: Schema, options: StoreOptions = StoreOptions()) throws {

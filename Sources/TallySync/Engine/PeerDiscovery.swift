@@ -1,7 +1,7 @@
-/// Finds peers that come and go: devices on the local network, by Bonjour or mDNS, or others that an app knows of.
+/// Finds peers that come and go: devices on the local network, through Bonjour or mDNS, or others that an app knows of.
 ///
-/// Tally has no implementation of its own: the system's differ, and each needs a permission that only the app can ask
-/// for. With `NWBrowser` or another browser it is a stream of what is there:
+/// Tally has no implementation of its own: those of the systems differ, and each needs a permission that only the app
+/// can request. With `NWBrowser` or another browser an implementation is a stream of the peers that are present:
 ///
 /// ```swift
 /// struct Neighbors: PeerDiscovery {
@@ -10,25 +10,26 @@
 /// }
 /// ```
 ///
-/// What is found is only an address. Whether it may sync, the transport decides: see `SharedSecret` and `TLSSettings`.
+/// A discovery only finds addresses. The transport decides whether a peer may sync: see `SharedSecret` and
+/// `TLSSettings`.
 public protocol PeerDiscovery: Sendable {
-  /// The transports to all peers that are there now, and again whenever that changes.
+  /// Returns the transports to all peers that are present now, and the new list whenever it changes.
   ///
-  /// A name stands for one address: a peer that is reached otherwise from now on gets another name, or is left out of
-  /// one list in between.
+  /// A name stands for one address: give a peer whose address changes another name, or omit it from one list in
+  /// between.
   func peers() -> AsyncStream<[any Transport]>
 }
 
 extension SyncEngine {
-  /// Adds the peers that a discovery finds, and removes those that it no longer finds, until its stream ends or the
-  /// task is cancelled; then all of them are removed.
+  /// Adds the peers that a discovery finds and removes those that it no longer finds, until its stream ends or the task
+  /// is cancelled; then it removes all of them.
   ///
   /// ```swift
   /// let following = Task { await engine.follow(neighbors) }
   /// ```
   ///
-  /// Peers that the app has added itself stay as they are, also if one of that name is found.
-  /// - Parameter discovery: tells which peers are there.
+  /// Peers that the app has added itself stay unchanged, even if the discovery finds one of the same name.
+  /// - Parameter discovery: reports which peers are present.
   public func follow(_ discovery: any PeerDiscovery) async {
     var found = Set<String>()
     for await transports in discovery.peers() {

@@ -1,19 +1,20 @@
 extension SyncEngine {
-  /// Syncs with every peer that is waiting, at once: with one that failed or was given up as well as with one whose
-  /// next round is due later. For a button, or after the network has come back.
+  /// Syncs at once with every peer that is waiting, whether it failed, was given up, or is due later. Use it for a
+  /// button, or after the network has come back.
   ///
   /// ```swift
   /// await engine.syncNow()
   /// ```
   ///
-  /// Returns at once; the status tells what comes of it. A sync that is under way is followed by another, a live one
-  /// goes on. Does nothing while the engine is paused: ``syncOnce(within:)`` syncs then, too, and waits for the end.
+  /// It returns at once; the status reports the result. A sync that is under way is followed by another one; a live one
+  /// continues. It does nothing while the engine is paused: ``syncOnce(within:)`` syncs even then, and waits for the
+  /// end.
   public func syncNow() {
     guard !status.isPaused else { return }
     wakeAll()
   }
 
-  /// Syncs once with every peer, and returns when each has come to an end, well or not: for a background task that has
+  /// Syncs once with every peer and returns when each sync has ended, successfully or not: for a background task with
   /// little time.
   ///
   /// ```swift
@@ -21,12 +22,12 @@ extension SyncEngine {
   /// let isDone = status.isUpToDate
   /// ```
   ///
-  /// Begins if the engine is paused, and pauses it again, which closes its connections. What is under way when the time
-  /// is over is broken off, unless the engine was running; nothing is lost, the next sync goes on. A peer that stays
-  /// connected counts as done once it has everything of this store. It throws nothing: errors are in the status.
-  /// Without peers it returns at once.
+  /// A paused engine is resumed for the duration of the call and then paused again, which closes its connections. A
+  /// sync that is still under way when the time is over is cancelled, unless the engine was running before; nothing is
+  /// lost, and the next sync continues. A peer that stays connected counts as done once it has everything from this
+  /// store. The call throws nothing: errors are in the status. Without peers it returns at once.
   /// - Parameter limit: how long to wait for peers that do not answer. Pausing may take a moment more.
-  /// - Returns: how sync stood at the end: with each peer it has worked, failed, or not come to its end.
+  /// - Returns: the status at the end: with each peer the sync has succeeded, failed, or not finished.
   @discardableResult
   public func syncOnce(within limit: Duration) async -> SyncStatus {
     let wasPaused = status.isPaused

@@ -2,7 +2,7 @@ import CoreMetrics
 import Logging
 
 extension SyncEngine {
-  /// The behavior of an engine: intervals, retries, logging and metrics. An engine reads them when it is made.
+  /// The behavior of an engine: intervals, retries, logging and metrics. An engine reads them when it is created.
   ///
   /// ```swift
   /// var settings = SyncEngine.Settings()
@@ -11,39 +11,39 @@ extension SyncEngine {
   /// let engine = SyncEngine(store, settings)
   /// ```
   public struct Settings: Sendable {
-    /// Stay connected where the peer wants that too, and send changes as they are committed; otherwise sync again after
-    /// changes and every ``interval``.
+    /// Whether to stay connected if the peer wants that too, and to send changes as they are committed. Otherwise the
+    /// engine syncs again after changes and every ``interval``.
     public var isLive = true
-    /// The first pause after a failure; each further one doubles it, up to ``longestRetry``, and varies, so that
-    /// devices do not come all at once. A peer that asks for a longer pause gets it.
+    /// The first pause after a failure. Each further failure doubles it, up to ``longestRetry``. Pauses vary at random,
+    /// so devices do not all retry at once. A peer that asks for a longer pause gets it.
     public var shortestRetry: Duration = .seconds(1)
     /// The longest pause after failures. ``SyncEngine/syncNow()`` ends any pause.
     public var longestRetry: Duration = .seconds(300)
-    /// The interval at which to sync with a peer that does not stay connected, and to look into a mailbox that cannot
-    /// tell of news, as a folder cannot.
+    /// The interval at which to sync with a peer that does not stay connected, and to check a mailbox that cannot
+    /// announce new entries, such as a folder.
     public var interval: Duration = .seconds(60)
-    /// The time for which changes are gathered for a mailbox after a pass through it, so that typing does not put a
-    /// file for each letter. The first change after a while goes out at once.
+    /// The time during which changes are collected for a mailbox after a pass through it, so that typing does not put a
+    /// file for each letter. The first change after a while is sent at once.
     public var debounceInterval: Duration = .milliseconds(250)
-    /// The interval at which to look whether another program has written into the store's file, an extension of the app
-    /// for instance; nil for never. A look costs one small read.
+    /// The interval at which to check whether another program, for instance an extension of the app, has written to the
+    /// store's file; nil to never check. A check costs one small read.
     public var outsideInterval: Duration? = .seconds(1)
-    /// The introduction of this device to its peers. With one, the store also remembers the devices that it meets:
-    /// see `Store.devices()`.
+    /// The introduction of this device to its peers; nil for none. With one, the store also remembers the devices that
+    /// it meets: see `Store.devices()`.
     public var device: SyncDevice?
-    /// The time to wait for a peer that says nothing. Then the sync fails with `SyncError.timedOut` and is tried again.
+    /// The time to wait for a silent peer. Then the sync fails with `SyncError.timedOut` and is retried.
     public var timeout: Duration = .seconds(60)
-    /// The destination of counters; nil for what the app has set up with `MetricsSystem.bootstrap`.
+    /// The destination of counters; nil for the one that the app has set up with `MetricsSystem.bootstrap`.
     public var metrics: (any MetricsFactory)?
-    /// The logger for events, with the fields `peer`, `phase`, `error`, `sent`, `received`.
+    /// The logger for events. Its messages have the metadata `peer`, `phase`, `error`, `sent` and `received`.
     public var logger = Logger(label: "tally.sync")
     /// Waits, for tests that do not.
     package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// Between 0 and 1: what varies a pause.
     package var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
 
-    /// Creates the default settings, which are right for an app: live where the peer wants that, otherwise once a
-    /// minute; retries after one second, doubling up to five minutes; other processes' writes noticed within a second.
+    /// Creates the default settings, which suit an app: live if the peer wants that, otherwise one sync a minute;
+    /// retries after one second, doubling up to five minutes; writes of other processes noticed within a second.
     public init() {}
 
     /// The pause after so many failures in a row: doubles with each up to the limit, then varies between half of it and

@@ -4,8 +4,8 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// Keeps one store in sync with any number of peers and mailboxes, each at its own pace: one that is away, slow or
-/// broken holds up no other.
+/// Keeps one store in sync with any number of peers and mailboxes, each at its own pace: one that is absent, slow or
+/// broken does not delay the others.
 ///
 /// ```swift
 /// let engine = SyncEngine(store)
@@ -14,9 +14,10 @@ import TallyWire
 /// await engine.resume()
 /// ```
 ///
-/// It begins paused; ``resume()`` and ``pause()`` are the switch in an app's settings. A failure is tried again after a
-/// pause that grows and varies. Nothing is ever deleted because a peer, a network or an account failed. ``status`` and
-/// ``SyncMonitor`` tell how it stands; no call of an engine throws because a peer failed, but ``accept(_:from:)``.
+/// An engine begins paused; ``resume()`` and ``pause()`` implement the switch in an app's settings. After a failure the
+/// engine retries, with pauses that grow and vary. Nothing is ever deleted because a peer, a network or an account
+/// failed. ``status`` and ``SyncMonitor`` report the state of sync. No call of an engine throws because a peer failed,
+/// except ``accept(_:from:)``.
 public actor SyncEngine {
   let store: Store
   let settings: Settings
@@ -37,10 +38,11 @@ public actor SyncEngine {
   var counting: Task<Void, Never>?
   private var followers: [Int: AsyncStream<SyncStatus>.Continuation] = [:]
   private var nextFollower = 0
-  /// The state of sync as of now. ``statusUpdates()`` gives it again whenever it changes.
+  /// The current state of sync. ``statusUpdates()`` returns it again after each change.
   public private(set) var status = SyncStatus()
 
-  /// Creates an engine that is paused and has no peers. Keep it, one for a store, for as long as the store is open.
+  /// Creates an engine that is paused and has no peers. Create one for each store, and keep it for as long as the store
+  /// is open.
   ///
   /// ```swift
   /// var settings = SyncEngine.Settings()
@@ -54,25 +56,25 @@ public actor SyncEngine {
 
   // MARK: Peers
 
-  /// Adds a peer that is reached by a transport, and syncs with it unless the engine is paused.
+  /// Adds a peer that is reached through a transport, and syncs with it unless the engine is paused.
   ///
   /// ```swift
   /// await engine.add(ProcessTransport(command: "ssh home.example tally serve scores.tally --stdio", name: "home"))
   /// ```
   ///
-  /// The transport's name is the peer's. A second transport of one name takes the place of the first, once what is
-  /// under way with that has ended. Errors do not end it: they are in the peer's status, and the engine tries again.
+  /// The transport's name is the peer's name. A second transport of the same name replaces the first one, once any sync
+  /// under way over the first has ended. Errors do not remove the peer: they are in its status, and the engine retries.
   public func add(_ transport: any Transport) async { await add(.transport(transport)) }
 
   /// Adds a mailbox, and passes through it unless the engine is paused: now, after changes of the store, when the
-  /// mailbox tells of news, and at intervals.
+  /// mailbox announces new entries, and at intervals.
   ///
   /// ```swift
   /// await engine.add(FolderMailbox(driveURL), named: "drive")
   /// ```
   ///
-  /// A folder cannot tell of news, so it is looked into every `Settings.interval`. A second mailbox of one name takes
-  /// the place of the first.
+  /// A folder cannot announce new entries, so the engine checks it every `Settings.interval`. A second mailbox of the
+  /// same name replaces the first one.
   public func add(_ mailbox: any Mailbox, named name: String) async { await add(.mailbox(mailbox, name)) }
 
   private func add(_ peer: SyncPeer) async {
@@ -83,15 +85,15 @@ public actor SyncEngine {
     publish()
   }
 
-  /// Ends what is under way with a peer or mailbox, and takes it off the engine's list. Returns when that has ended.
+  /// Ends the sync with a peer or mailbox and removes it from the engine's list. Returns when the sync has ended.
   ///
   /// ```swift
   /// await engine.remove("drive")
   /// ```
   ///
-  /// The data that came from the peer stays, and so does what a mailbox holds. A transfer that this cuts off goes on
-  /// where it broke if the peer is added again. To forget what is known of a device, call `Store.forget(device:)`. A
-  /// name that is not there is ignored.
+  /// Data that came from the peer stays, and so do the entries of a mailbox. An interrupted transfer continues where it
+  /// broke off if the peer is added again. To forget what the store knows of a device, call `Store.forget(device:)`. An
+  /// unknown name is ignored.
   public func remove(_ name: String) async {
     peers.removeAll { $0.name == name }
     status.peers.removeAll { $0.id == name }
@@ -100,7 +102,7 @@ public actor SyncEngine {
     publish()
   }
 
-  /// Syncs over a connection that a peer has opened, until it ends; the connection is closed then.
+  /// Syncs over a connection that a peer has opened until the sync ends, and then closes the connection.
   ///
   /// ```swift
   /// try await engine.accept(StreamConnection.standardStreams(), from: "laptop")
@@ -108,8 +110,8 @@ public actor SyncEngine {
   ///
   /// The peer is listed in the status for as long as it is connected, under this name, or with a number if the name is
   /// taken. While the engine is paused, connections are closed at once.
-  /// - Returns: what was done, when the peer has closed.
-  /// - Throws: what `Store.sync(over:_:)` throws; `SyncError` of code `disconnected` if the engine is paused.
+  /// - Returns: the outcome of the sync, once the peer has closed the connection.
+  /// - Throws: the errors of `Store.sync(over:_:)`; `SyncError` of code `disconnected` if the engine is paused.
   @discardableResult
   public func accept(_ connection: any SyncConnection, from name: String) async throws -> SyncOutcome {
     guard !status.isPaused else {
@@ -135,9 +137,9 @@ public actor SyncEngine {
 
   // MARK: The switch
 
-  /// Begins to sync with everybody. Returns at once: the status shows the result.
+  /// Begins to sync with all peers and mailboxes. Returns at once: the status shows the result.
   ///
-  /// A running engine goes on, and tries peers again that were given up (``PeerStatus/Phase/blocked``).
+  /// A running engine continues, and retries peers that it had given up (``PeerStatus/Phase/blocked``).
   public func resume() {
     status.isPaused = false
     lookOutside()
@@ -146,10 +148,10 @@ public actor SyncEngine {
     publish()
   }
 
-  /// Stops everything and closes all connections; returns when all has ended.
+  /// Stops all syncs and closes all connections. Returns when all of them have ended.
   ///
-  /// Nothing is lost: each delta was applied whole or not at all, and the next sync does the rest. The store goes on
-  /// working, and what is written waits. Pause the engine before the store is closed.
+  /// Nothing is lost: each delta was applied whole or not at all, and the next sync does the rest. The store keeps
+  /// working, and new writes wait for the next sync. Pause the engine before you close the store.
   public func pause() async {
     status.isPaused = true
     looking?.cancel()
@@ -446,7 +448,7 @@ public actor SyncEngine {
 
   // MARK: Status
 
-  /// The status now, and after each change.
+  /// Returns the current status, and the new one after each change.
   ///
   /// ```swift
   /// for await status in await engine.statusUpdates() {
@@ -454,7 +456,8 @@ public actor SyncEngine {
   /// }
   /// ```
   ///
-  /// A slow reader gets only the newest. Each call makes a sequence of its own, which ends with the task that iterates.
+  /// A slow reader gets only the newest status. Each call returns a sequence of its own, which ends with the task that
+  /// iterates over it.
   public func statusUpdates() -> AsyncStream<SyncStatus> {
     let (stream, continuation) = AsyncStream.makeStream(of: SyncStatus.self, bufferingPolicy: .bufferingNewest(1))
     let id = nextFollower

@@ -11,113 +11,115 @@ import TallyCRDT
 /// }
 /// ```
 ///
-/// ``phase`` is what the engine is doing, ``pending`` and ``missing`` are what either side lacks, and ``lastError``
-/// with ``errorCode`` is why the last attempt failed. Decide by the code what to tell people: `unauthorized` for a
-/// secret that is wrong, `unreachable` for a peer that is away, as it often is. Counts are of this engine, and begin
-/// with it. A status is a value, and does not change.
+/// ``phase`` is the current activity of the engine, ``pending`` and ``missing`` count what either side lacks, and
+/// ``lastError`` and ``errorCode`` tell why the last attempt failed. Decide by the code what to tell people:
+/// `unauthorized` means a wrong secret, `unreachable` a peer that is absent, which is common. The counts are those of
+/// this engine and begin with it. A status is a value and does not change.
 ///
-/// A peer that has connected to this device is listed for as long as it is connected; ``Store/devices()`` remembers
-/// devices for longer.
+/// A peer that has connected to this device is listed only while it is connected; ``Store/devices()`` remembers devices
+/// for longer.
 public struct PeerStatus: Sendable, Equatable, Identifiable {
-  /// The engine's activities with regard to a peer, for a symbol or a word beside its name.
+  /// The engine's activities for a peer, for a symbol or a word beside its name.
   public enum Phase: String, Sendable {
-    /// Nothing: the engine is paused, or has not begun.
+    /// Nothing is done: the engine is paused or was never resumed.
     case paused
-    /// A connection is being opened.
+    /// The engine is opening a connection.
     case connecting
     /// Connected, and deltas are on their way in one direction or both.
     case syncing
-    /// Connected and equal; changes go over as they are committed.
+    /// Connected and equal; changes are sent as they are committed.
     case live
-    /// Equal as of the last sync; waiting for a change or the next round.
+    /// Equal at the end of the last sync; waiting for a change or the next interval.
     case idle
-    /// The last attempt failed; waiting before another, see `lastError`.
+    /// The last attempt failed; waiting before the next one. See `lastError`.
     case retrying
-    /// Given up until `resume()`, because trying again would not help (`TallyError.isPermanent`): the app has to be
-    /// updated, or the secret or token to be replaced.
+    /// Given up until `resume()`, because a retry would not help (`TallyError.isPermanent`): the app has to be updated,
+    /// or the secret or token replaced.
     case blocked
   }
 
   /// The name of the transport or mailbox.
   public var id: String
-  /// The engine's current activity with regard to the peer.
+  /// The engine's current activity for the peer.
   public var phase: Phase = .paused
-  /// The fraction of what is under way that is done, 0 to 1, for one bar: bytes of deltas, of which receiving one
-  /// counts as much as applying it; nil if nothing is under way, and while its size is not known.
+  /// The completed fraction of the sync under way, 0 to 1, for one progress bar. It counts bytes of deltas; receiving a
+  /// byte counts as much as applying it. Nil if nothing is under way, and while the size is unknown.
   public var fraction: Double?
-  /// The stage that is under way, with its bytes, its records and the time it may take; nil if nothing is under way.
+  /// The stage that is under way, with its bytes, its records and its estimated time; nil if nothing is under way.
   public var transfer: TransferProgress?
-  /// Bytes of deltas, since the engine began.
+  /// The number of bytes of deltas, since the engine was created.
   public var bytesSent: UInt64 = 0, bytesReceived: UInt64 = 0
-  /// Records and links that changed here, since the engine began; grows with each delta that is committed.
+  /// The number of records and links that changed in this store since the engine was created; it grows with each
+  /// committed delta.
   public var changesReceived = 0
-  /// Transactions of this store that the peer is not known to have; nil before the first connection. For a mailbox:
-  /// that it is not known to hold. Counts what is written while the peer is away, as it is written.
+  /// The number of transactions of this store that the peer, or mailbox, is not known to have; nil before the first
+  /// connection. Writes made while the peer is absent are counted at once.
   public var pending: UInt64?
-  /// Transactions of the peer that are not here yet; nil before the first connection, and for a mailbox that holds
-  /// something that cannot be taken in.
+  /// The number of transactions of the peer that have not arrived yet; nil before the first connection, and for a
+  /// mailbox with an entry that cannot be taken in.
   public var missing: UInt64?
-  /// Files of a mailbox that are not here yet or cannot be read.
+  /// The number of files of a mailbox that have not arrived yet or cannot be read.
   public var waitingFiles = 0
   /// The peer's replica; nil while unknown, and for a mailbox.
   public var replica: ReplicaID?
   /// The peer's introduction; nil if it has given none, and for a mailbox.
   public var device: SyncDevice?
-  /// When both were last known to be equal, by this device's clock; nil if not since the engine began.
+  /// The last time at which both sides were known to be equal, by this device's clock; nil if they have not been since
+  /// the engine was created.
   public var lastSuccess: Date?
-  /// Why the last attempt failed, in English, for a log or a row of details; nil after a success.
+  /// The reason why the last attempt failed, in English, for a log or a row of details; nil after a success.
   public var lastError: String?
-  /// The code of that error, such as `unreachable` or `unauthenticated`, to decide what to tell people; nil after a
+  /// The code of the last error, such as `unreachable` or `unauthenticated`, to decide what to tell people; nil after a
   /// success, and if the error is not one of Tally's.
   public var errorCode: String?
-  /// Why a mailbox does not tell what is new at present, in English, though syncing goes on: the engine looks into it
-  /// every `SyncEngine.Settings.interval`. Nil if it tells, or never can.
+  /// The reason why a mailbox does not announce new entries at present, in English. Syncing continues: the engine
+  /// checks the mailbox every `SyncEngine.Settings.interval`. Nil if the mailbox announces new entries, or never can.
   public var pollingError: String?
-  /// The code of that error.
+  /// The code of ``pollingError``, to decide what to tell people; nil if there is no such error.
   public var pollingErrorCode: String?
-  /// Failed attempts in a row.
+  /// The number of failed attempts in a row.
   public var failures = 0
-  /// When the engine tries again by itself, by this device's clock; nil unless the phase is `retrying`. `syncNow()`
-  /// does not wait for it.
+  /// The time at which the engine retries by itself, by this device's clock; nil unless the phase is `retrying`.
+  /// `syncNow()` does not wait for it.
   public var nextRetry: Date?
-  /// The versions of the protocol that the peer speaks, as of the last connection; nil while unknown, and for a
-  /// mailbox. The two use the highest that both speak, see `SyncHello.versions`.
+  /// The versions of the protocol that the peer supported at the last connection; nil while unknown, and for a mailbox.
+  /// The two sides use the highest version that both support; see `SyncHello.versions`.
   public var protocolVersions: ClosedRange<UInt8>?
 
-  /// The status of a peer of which nothing is known yet, for previews.
+  /// Creates the status of a peer of which nothing is known yet, for previews.
   public init(id: String) { self.id = id }
 }
 
-/// The state of sync with all peers: what an app's settings screen shows.
+/// The state of sync with all peers, for an app's settings screen.
 ///
 /// ```swift
 /// let status = await engine.status
 /// print(status.isPaused ? "off" : status.isUpToDate ? "up to date" : "\(status.peers.count) peers")
 /// ```
 ///
-/// ``SyncEngine/statusUpdates()`` gives one after each change, and a ``SyncMonitor`` keeps the newest for a view. It is
-/// a value: compare it, keep it, make one for a preview. It says nothing of conflicts and of rows that do not show:
-/// ``Store/conflicts(limit:)`` and ``StoreStatus`` do.
+/// ``SyncEngine/statusUpdates()`` returns one after each change, and a ``SyncMonitor`` keeps the newest for a view. It
+/// is a value: compare it, keep it, create one for a preview. It does not cover conflicts and rows that are not shown:
+/// for these see ``Store/conflicts(limit:)`` and ``StoreStatus``.
 public struct SyncStatus: Sendable, Equatable {
-  /// Whether the switch is off: ``SyncEngine/pause()`` was called last, or ``SyncEngine/resume()`` never.
+  /// Whether sync is switched off: ``SyncEngine/pause()`` was called last, or ``SyncEngine/resume()`` never.
   public var isPaused = true
   /// The peers, in the order in which they were added.
   public var peers: [PeerStatus] = []
 
-  /// The status of an engine that has not begun: paused, and without peers.
+  /// Creates the status of a new engine: paused, and without peers.
   public init() {}
 
-  /// Whether there are peers, every one is known to have everything of this store, everything that it has announced is
-  /// here, and no last attempt failed.
+  /// Whether all peers are up to date: there is at least one, each is known to have everything from this store, this
+  /// store has everything that they have announced, and no last attempt failed.
   ///
-  /// It is false without peers, and before the first sync with each. A paused engine keeps what was known when it was
-  /// paused. What a peer has written since it was last in touch cannot be known.
+  /// It is false without peers, and until the first sync with each of them. A paused engine keeps the state from when
+  /// it was paused. Anything that a peer has written since its last contact is unknown.
   public var isUpToDate: Bool {
     !peers.isEmpty && peers.allSatisfy { $0.pending == 0 && $0.missing == 0 && $0.lastError == nil }
   }
 }
 
-/// The status for a view: follows an engine on the main actor.
+/// The status of an engine for a view, on the main actor.
 ///
 /// ```swift
 /// @MainActor final class Settings {
@@ -129,20 +131,20 @@ public struct SyncStatus: Sendable, Equatable {
 /// }
 /// ```
 ///
-/// A SwiftUI view that reads `status` is drawn again whenever it changes; no property wrapper is needed.
+/// A SwiftUI view that reads `status` is redrawn whenever it changes; no property wrapper is needed.
 @MainActor @Observable public final class SyncMonitor {
   /// The state of sync, as the engine last published it.
   public private(set) var status = SyncStatus()
   @ObservationIgnored private var task: Task<Void, Never>?
 
-  /// Follows an engine for as long as the monitor exists.
+  /// Creates a monitor that follows an engine for as long as the monitor exists.
   ///
   /// ```swift
   /// @MainActor func monitor(_ engine: SyncEngine) -> SyncMonitor { SyncMonitor(engine) }
   /// ```
   ///
-  /// ``status`` is that of a paused engine without peers until the engine's own has arrived, which takes one hop to it.
-  /// Releasing the monitor changes nothing about sync.
+  /// Until the engine's status has arrived, which takes one hop to the engine, ``status`` is that of a paused engine
+  /// without peers. Releasing the monitor does not affect sync.
   public init(_ engine: SyncEngine) {
     task = Task { [weak self] in
       for await status in await engine.statusUpdates() { self?.status = status }

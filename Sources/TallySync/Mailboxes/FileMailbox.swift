@@ -1,45 +1,45 @@
-/// A mailbox that is a set of files: a folder, a bucket, a WebDAV server. Four calls that may block; everything else
-/// that a `Mailbox` does follows from them.
+/// A mailbox that is a set of files: a folder, a bucket, a WebDAV server. It implements four calls that may block;
+/// default implementations derive the rest of `Mailbox` from them.
 ///
-/// Not much is asked of it. Files are never changed, only put and removed. A file may show late, or for a while
-/// incompletely, or not be listed though it can be read; it may come back after it was removed. Nothing is lost by
-/// that, it only takes longer.
+/// The requirements are low. Files are never changed, only put and removed. A file may appear late or be incomplete for
+/// a while; it may be readable without being listed; it may come back after it was removed. None of this loses data; it
+/// only delays it.
 ///
-/// Passes make the calls on a thread of their own, in whichever order, and several passes make theirs at once. Every
-/// error of `get` concerns that file alone; an error of the other calls ends the pass, and the next one does the rest.
+/// Passes make the calls on threads of their own, in any order, and several passes may call at once. An error of `get`
+/// affects only that file; an error of another call ends the pass, and the next pass does the rest.
 ///
-/// `FolderMailbox` and `MemoryMailbox` are two of them. One for a web service takes about forty lines.
+/// `FolderMailbox` and `MemoryMailbox` are two implementations. One for a web service takes about forty lines.
 public protocol FileMailbox: Mailbox {
-  /// The files whose name begins with `prefix`, in either case, in any order; at most `MailboxLimits.files`. Others
-  /// cost nothing.
+  /// Returns the files whose names begin with `prefix` in upper or lower case, in any order; at most
+  /// `MailboxLimits.files`. Other files cost nothing.
   func list(prefix: String) throws -> [MailboxItem]
-  /// Opens a file.
-  /// - Returns: what gives its next bytes, in pieces of at most about a mebibyte; nil at the end.
+  /// Opens a file for reading.
+  /// - Returns: a function that returns the next bytes, in pieces of at most about a mebibyte, and nil at the end.
   func get(_ name: String) throws -> () throws -> [UInt8]?
-  /// Puts a file: its name appears with all of the content or not at all. A file of that name has the same content, and
-  /// is replaced in case it was damaged.
+  /// Puts a file: its name appears with all of the content or not at all. An existing file of that name has the same
+  /// content and is replaced, in case it was damaged.
   /// - Parameters:
   ///   - name: the name under which the file is listed from then on.
-  ///   - source: gives the next bytes; nil at the end.
-  /// - Throws: what the source throws, and what keeps the file from being put. Nothing is put then.
+  ///   - source: returns the next bytes; nil at the end.
+  /// - Throws: the source's errors, and the error that prevents the file from being put. Then nothing is put.
   func put(_ name: String, from source: () throws -> [UInt8]?) throws
-  /// Removes a file. One that is not there is no error.
+  /// Removes a file. Removing a file that does not exist is not an error.
   func remove(_ name: String) throws
 }
 
 extension FileMailbox {
-  /// The name, unless the place has something better.
+  /// The mailbox's name, unless the implementation provides something better.
   public var identity: String { name }
-  /// A set of files promises nothing.
+  /// Always `.folder`, which promises nothing.
   public var kind: MailboxKind { .folder }
 
-  /// All files of ours, for any cursor.
+  /// Returns a listing of all entries, whatever the cursor.
   public func changes(after cursor: MailboxCursor?) async throws -> MailboxPage {
     MailboxPage(items: try list(prefix: MailboxFileName.prefix), isListing: true)
   }
 
-  /// Reads a file from its beginning and leaves out what comes before the offset, so a download that broke off costs
-  /// all of the file again. Implement it where the place can begin in the middle.
+  /// Returns the bytes of a file from an offset on. It reads the file from its beginning and skips the bytes before the
+  /// offset, so an interrupted download costs the whole file again. Implement it if the place can begin in the middle.
   public func get(_ name: String, from offset: Int) async throws -> any AsyncSequence<[UInt8], any Error> {
     let source = try get(name)
     var rest = offset
@@ -56,13 +56,13 @@ extension FileMailbox {
     }
   }
 
-  /// Puts the upload as one file, from its beginning.
+  /// Puts the upload as one file, from its beginning. Returns a receipt without a cursor.
   public func put(_ upload: MailboxUpload) async throws -> MailboxReceipt {
     try put(upload.name, from: upload.source())
     return MailboxReceipt()
   }
 
-  /// Removes one file after the other; the first error is thrown when all were tried.
+  /// Removes one file after the other. Throws the first error after it has tried all of them.
   public func remove(_ names: [String]) async throws {
     var failure: (any Error)?
     for name in names {

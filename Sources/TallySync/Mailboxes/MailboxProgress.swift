@@ -2,39 +2,39 @@ import Synchronization
 
 /// The progress of a pass.
 public struct MailboxProgress: Sendable, Equatable {
-  /// The phases of a pass, in order; a store that finds its damage meanwhile begins again.
+  /// The phases of a pass, in order. If a store meanwhile finds that it is damaged, the pass begins again.
   public enum Phase: String, Sendable {
-    /// It lists the mailbox, and reads what files begin with.
+    /// The pass lists the mailbox and reads the beginnings of files.
     case looking
-    /// It reads files and applies them.
+    /// The pass reads files and applies them.
     case taking
-    /// It writes what the mailbox lacks.
+    /// The pass writes what the mailbox lacks.
     case putting
   }
 
   /// The part of the pass that is under way.
   public var phase = Phase.looking
-  /// The number of files that the pass has looked at or taken, and their total number; 0 of 0 while it lists.
+  /// The number of files that the pass has examined or taken in, and their total number; 0 of 0 while it lists.
   public var file = 0, fileCount = 0
-  /// Bytes read from the mailbox so far, and handed to it.
+  /// The numbers of bytes that were read from the mailbox, and handed to it, so far.
   public var bytesRead = 0, bytesWritten = 0
-  /// Records and links that have changed here, by the files that are applied so far.
+  /// The number of records and links of this store that the files applied so far have changed.
   public var changes = 0
-  /// What is being done with the file that is under way, with its bytes and the time it may take; nil while the pass
-  /// looks around, and between files.
+  /// The progress of the file under way, with its bytes and its estimated time; nil while the pass lists the mailbox,
+  /// and between files.
   public var transfer: TransferProgress?
   /// Twice the bytes of the files that are to be taken in, and how many of them are read and applied.
   var workCount = 0, workDone = 0
-  /// The fraction of the phase that is done, 0 to 1: of the files that are looked at; of the bytes to take in, of which
-  /// reading one counts as much as applying it, or of the files if the mailbox does not list their sizes; of the bytes
-  /// to put. Nil while the pass lists, and while it reads in the store what it is going to put.
+  /// The completed fraction of the phase, 0 to 1. It counts the files to examine; then the bytes to take in, where
+  /// reading a byte counts as much as applying it, or the files if the mailbox does not list their sizes; then the
+  /// bytes to put. Nil while the pass lists, and while it reads from the store what it will put.
   public var fraction: Double? {
     if phase == .putting { return transfer?.fraction }
     if phase == .taking, workCount > 0 { return min(1, Double(workDone) / Double(workCount)) }
     return fileCount == 0 ? nil : Double(file) / Double(fileCount)
   }
 
-  /// The progress of a pass that is about to begin.
+  /// Creates the progress of a pass that is about to begin.
   public init() {}
 }
 

@@ -7,20 +7,21 @@ public struct MailboxUpload: Sendable {
   public let name: String
   /// The number of bytes of the entry.
   public let byteCount: Int
-  /// The cursor up to which the sender has read the mailbox; nil if it has not, or the mailbox has no cursors.
+  /// The cursor up to which the sender has read the mailbox; nil if it has not read it, or if the mailbox has no
+  /// cursors.
   public let cursor: MailboxCursor?
   private let read: @Sendable (_ offset: Int, _ count: Int) throws -> [UInt8]
 
   static let pieceSize = 1 << 18
 
-  /// An upload.
+  /// Creates an upload whose bytes are read on demand.
   /// - Parameters:
   ///   - name: the name under which the entry is put.
   ///   - byteCount: the number of bytes of the entry.
-  ///   - cursor: the cursor up to which the sender has read the mailbox; nil if it has not, or the mailbox has no
-  ///     cursors.
-  ///   - read: gives `count` bytes from `offset` on, fewer only at the end. May be called from any thread, for any
-  ///     part, again and again.
+  ///   - cursor: the cursor up to which the sender has read the mailbox; nil if it has not read it, or if the mailbox
+  ///     has no cursors.
+  ///   - read: returns `count` bytes from `offset` on, fewer only at the end. It may be called from any thread, for any
+  ///     part, repeatedly.
   public init(
     name: String, byteCount: Int, after cursor: MailboxCursor? = nil,
     read: @escaping @Sendable (_ offset: Int, _ count: Int) throws -> [UInt8]
@@ -28,7 +29,7 @@ public struct MailboxUpload: Sendable {
     (self.name, self.byteCount, self.cursor, self.read) = (name, byteCount, cursor, read)
   }
 
-  /// An upload of bytes that are in memory.
+  /// Creates an upload of bytes in memory.
   public init(name: String, bytes: [UInt8], after cursor: MailboxCursor? = nil) {
     self.init(name: name, byteCount: bytes.count, after: cursor) { offset, count in
       let start = min(max(offset, 0), bytes.count)
@@ -36,11 +37,11 @@ public struct MailboxUpload: Sendable {
     }
   }
 
-  /// The bytes from an offset on, fewer than `count` only at the end.
-  /// - Throws: what the sender's reading throws.
+  /// Returns the bytes from an offset on, fewer than `count` only at the end.
+  /// - Throws: the error of the sender's read function.
   public func bytes(from offset: Int, count: Int) throws -> [UInt8] { try read(offset, count) }
 
-  /// All bytes, in pieces, as a source for calls that take one.
+  /// Returns a source of all bytes, in pieces, for calls that take one.
   public func source() -> () throws -> [UInt8]? {
     var offset = 0
     return {

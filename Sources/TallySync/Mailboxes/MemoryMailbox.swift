@@ -1,20 +1,20 @@
 import Synchronization
 
-/// A mailbox in memory, for tests: it does what it should, or what bad drives do.
+/// A mailbox in memory, for tests, which works correctly or simulates the faults of bad drives.
 public final class MemoryMailbox: FileMailbox {
   /// The faults that a test can switch on.
   public struct Faults: Sendable {
-    /// Names that listings do not show.
+    /// The names that listings omit.
     public var unlisted: Set<String> = []
-    /// Names that are listed as being on another device.
+    /// The names that are listed as not downloaded to this device.
     public var notDownloaded: Set<String> = []
-    /// Names of which only the first so many bytes can be read.
+    /// The names of truncated files, each with the number of bytes that can be read.
     public var cut: [String: Int] = [:]
-    /// Names whose first so many bytes are zeros.
+    /// The names of damaged files, each with the number of leading bytes that are read as zeros.
     public var zeroed: [String: Int] = [:]
-    /// Names that cannot be read at all.
+    /// The names of files that cannot be read at all.
     public var unreadable: Set<String> = []
-    /// The number of calls that succeed before the mailbox becomes unavailable; nil if it stays.
+    /// The number of calls that succeed before the mailbox becomes unavailable; nil if it stays available.
     public var callsLeft: Int?
 
     /// Creates faults that are all switched off.
@@ -43,10 +43,10 @@ public final class MemoryMailbox: FileMailbox {
   /// The identity by which a store remembers the mailbox.
   public let identity: String
 
-  /// An empty mailbox.
+  /// Creates an empty mailbox.
   /// - Parameters:
   ///   - name: the mailbox's name, for logs and status.
-  ///   - identity: what a store remembers it by; one of its own unless it is given.
+  ///   - identity: the identity by which a store remembers it; a unique one if omitted.
   public init(name: String = "memory", identity: String? = nil) {
     self.name = name
     self.identity = identity ?? "memory \(UInt64.random(in: .min ... .max))"
@@ -54,7 +54,7 @@ public final class MemoryMailbox: FileMailbox {
 
   // MARK: As a mailbox
 
-  /// The names, in order, without what faults hide.
+  /// Returns the files in the order of their names, without those that faults hide.
   public func list(prefix: String) throws -> [MailboxItem] {
     try call { state in
       state.files.compactMap { name, file in
@@ -66,7 +66,7 @@ public final class MemoryMailbox: FileMailbox {
     }
   }
 
-  /// The bytes, as far as faults let them be read.
+  /// Opens a file and returns a function that reads it, as far as the faults allow.
   public func get(_ name: String) throws -> () throws -> [UInt8]? {
     let bytes = try call { state in
       guard let file = state.files[name] else { throw MailboxError(.noSuchFile, "there is no such file") }
@@ -84,14 +84,14 @@ public final class MemoryMailbox: FileMailbox {
     }
   }
 
-  /// Puts a file, as the faults allow.
+  /// Puts a file, if the faults allow it.
   public func put(_ name: String, from source: () throws -> [UInt8]?) throws {
     var bytes: [UInt8] = []
     while let piece = try source() { bytes += piece }
     try call { $0.put(name, bytes) }
   }
 
-  /// Removes a file; one that is not there is no error.
+  /// Removes a file. Removing a file that does not exist is not an error.
   public func remove(_ name: String) throws { try call { $0.files[name] = nil } }
 
   private func call<T>(_ body: (inout State) throws -> T) throws -> T {
@@ -112,12 +112,12 @@ public final class MemoryMailbox: FileMailbox {
     set { state.withLock { $0.faults = newValue } }
   }
 
-  /// All files, in the order of their names, in spite of the faults.
+  /// All files in the order of their names, regardless of the faults.
   public var files: [(name: String, bytes: [UInt8])] {
     state.withLock { state in state.files.map { ($0.key, $0.value.bytes) } }.sorted { $0.0 < $1.0 }
   }
 
-  /// Puts bytes under a name, in spite of the faults: as a drive would that cuts a file, or another program that writes
-  /// something else into the folder. The entry gets a new version, so the next pass reads it.
+  /// Puts bytes under a name, regardless of the faults, as a drive that truncates a file would, or another program that
+  /// writes something else into the folder. The entry gets a new version, so the next pass reads it.
   public func place(_ bytes: [UInt8], as name: String) { state.withLock { $0.put(name, bytes) } }
 }

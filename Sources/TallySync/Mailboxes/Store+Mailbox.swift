@@ -2,7 +2,8 @@ import TallyCRDT
 import TallyStore
 
 extension Store {
-  /// Syncs with everybody who uses a mailbox, in one pass: takes in what others have put, then puts what it lacks.
+  /// Syncs with everybody who uses a mailbox, in one pass: takes in what others have put, then puts what the mailbox
+  /// lacks.
   ///
   /// ```swift
   /// let folder = FolderMailbox(driveURL)
@@ -10,14 +11,14 @@ extension Store {
   /// ```
   ///
   /// Call it when the app starts, after changes, and when the mailbox may have changed; a pass that finds nothing new
-  /// costs one listing. An engine does all of that. The others need not be there at the time. What cannot be read yet
-  /// is reported as pending and does not hold up the rest.
+  /// costs one listing. An engine does all of that. The other devices need not be online at the time. Files that cannot
+  /// be read yet are reported as pending and do not delay the rest.
   ///
-  /// The store remembers what it has read, in the transaction that applies it, so that a pass reads nothing a second
-  /// time, in another process either. Each file is applied whole or not at all. An error, a cancelled task or a crash
-  /// leaves store and mailbox sound.
-  /// - Returns: what was taken in and put, and which files were not, with the reason.
-  /// - Throws: `MailboxError` if the mailbox is not there or cannot be written; what the store throws;
+  /// The store records what it has read in the transaction that applies it, so no pass reads it a second time, not even
+  /// in another process. Each file is applied whole or not at all. An error, a cancelled task or a crash leaves store
+  /// and mailbox intact.
+  /// - Returns: a report of the files that were taken in and put, and of those that were not, with the reasons.
+  /// - Throws: `MailboxError` if the mailbox does not exist or cannot be written; the store's errors;
   ///   `CancellationError`.
   @discardableResult
   public func sync(through mailbox: any Mailbox, _ settings: MailboxSettings = MailboxSettings()) async throws
@@ -29,13 +30,13 @@ extension Store {
   }
 
   /// Syncs with everybody who uses a set of files, and blocks the calling thread meanwhile. See the asynchronous
-  /// `sync(through:)`, which is chosen where it can be awaited.
+  /// `sync(through:)`, which the compiler chooses in asynchronous code.
   ///
   /// ```swift
   /// let report = try store.sync(through: FolderMailbox(driveURL))
   /// ```
-  /// - Returns: what was taken in and put, and which files were not, with the reason.
-  /// - Throws: as the asynchronous version.
+  /// - Returns: a report of the files that were taken in and put, and of those that were not, with the reasons.
+  /// - Throws: the errors of the asynchronous version.
   @discardableResult
   public func sync(through mailbox: any FileMailbox, _ settings: MailboxSettings = MailboxSettings()) throws
     -> MailboxReport
