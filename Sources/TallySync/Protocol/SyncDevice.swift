@@ -6,11 +6,11 @@
 /// let engine = SyncEngine(store, settings)
 /// ```
 ///
-/// It goes to every peer of a session, and to no other place: mailboxes and files have no names of devices. Peers show
-/// it as ``PeerStatus/device`` and keep it as ``KnownDevice/device``, and it is not checked: it is no identity. A store
-/// whose engine or session has one also remembers the devices that it meets: ``Store/devices()``.
+/// It is sent to every peer of a session and nowhere else: mailboxes and files contain no names of devices. Peers show
+/// it as ``PeerStatus/device`` and keep it as ``KnownDevice/device``. It is not verified, so it is not an identity. A
+/// store whose engine or session has one also remembers the devices that it meets: ``Store/devices()``.
 public struct SyncDevice: Sendable, Hashable, Codable {
-  /// The most bytes of either text.
+  /// The maximum length of either text, in bytes.
   public static let byteLimit = 128
   /// The name of the device, as people know it.
   public let name: String
@@ -19,10 +19,10 @@ public struct SyncDevice: Sendable, Hashable, Codable {
 
   /// Creates an introduction.
   /// - Parameters:
-  ///   - name: what people call the device. Every peer sees it, so let them choose it.
-  ///   - app: the app and its version; empty to say nothing.
+  ///   - name: the name that people give the device. Every peer sees it, so let them choose it.
+  ///   - app: the app and its version; empty to keep it private.
   ///
-  /// Control characters are left out, and a text is cut after the last whole character within `byteLimit` bytes of
+  /// Control characters are removed, and a text is cut after the last whole character within `byteLimit` bytes of
   /// UTF-8.
   public init(name: String, app: String = "") { (self.name, self.app) = (Self.plain(name), Self.plain(app)) }
 

@@ -2,8 +2,8 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// Why a sync ended early. Each store is consistent: what was applied stays, what was not has changed nothing, and the
-/// next sync does the rest.
+/// The reason why a sync ended early. Each store is consistent: deltas that were applied stay, others have changed
+/// nothing, and the next sync does the rest.
 ///
 /// ```swift
 /// do {
@@ -15,9 +15,9 @@ import TallyWire
 ///
 /// An engine catches these errors itself and shows them in the status of the peer.
 public struct SyncError: TallyError {
-  /// The kinds of failures. Codes may be added: have a `default` in a `switch`.
+  /// The kinds of failures. Later versions may add codes: include a `default` in a `switch`.
   public enum Code: String, Sendable, CaseIterable {
-    /// The peer speaks only newer versions of the protocol, or only older ones.
+    /// The peer supports only newer versions of the protocol, or only older ones.
     case upgradeRequired
     /// The peer syncs another zone.
     case wrongZone
@@ -25,22 +25,22 @@ public struct SyncError: TallyError {
     case protocolViolation
     /// The peer sent more than the limits allow.
     case limitExceeded
-    /// The peer is not allowed in: a wrong secret or certificate.
+    /// The peer or this device was not accepted: a wrong secret or certificate.
     case unauthorized
     /// No connection to the peer could be opened.
     case unreachable
     /// The connection ended before the sync was done.
     case disconnected
-    /// Nothing came from the peer for too long.
+    /// The peer was silent for too long.
     case timedOut
-    /// The peer failed; its own message says why.
+    /// The peer failed; its own message gives the reason.
     case peerFailed
-    /// After a full exchange both stores still differ. The contents are kept; report this.
+    /// Both stores still differ after a full exchange. Their contents are kept; please report this.
     case notConverged
-    /// The peer is this very store, or sends back what it is sent.
+    /// The peer is this very store, or echoes what it receives.
     case sameStore
-    /// The data of one of the two is damaged, and the other has nothing to heal it with, or was given nothing of it.
-    /// The message says which.
+    /// The data of one of the two sides is damaged, and the other side cannot heal it or was sent none of it. The
+    /// message names the side.
     case damaged
   }
 
@@ -48,10 +48,10 @@ public struct SyncError: TallyError {
   public let code: Code
   /// A message for a log, without any of the user's data.
   public let message: String
-  /// The error beneath; nil if there is none.
+  /// The underlying error; nil if there is none.
   public let cause: (any Error)?
 
-  /// Creates an error, as a transport of your own does.
+  /// Creates an error, for a transport of your own.
   public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
     self.code = code
     self.message = message
@@ -59,10 +59,10 @@ public struct SyncError: TallyError {
   }
 
   /// True for a peer that needs another version of the app, syncs another zone, or does not let this device in. An
-  /// engine gives such a peer up (``PeerStatus/Phase/blocked``) until ``SyncEngine/resume()`` or
+  /// engine gives up such a peer (``PeerStatus/Phase/blocked``) until ``SyncEngine/resume()`` or
   /// ``SyncEngine/syncNow()``.
   public var isPermanent: Bool { [.upgradeRequired, .wrongZone, .unauthorized].contains(code) }
 
-  /// The message and the code.
+  /// The message with the code in parentheses.
   public var description: String { "\(message) (\(code.rawValue))" }
 }

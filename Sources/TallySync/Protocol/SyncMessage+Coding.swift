@@ -3,15 +3,15 @@ import TallyWire
 
 /// The limits of the protocol.
 public enum SyncLimits {
-  /// The most bytes of one message: 1 MiB.
+  /// The maximum size of one message: 1 MiB.
   public static let messageBytes = 1 << 20
-  /// The bytes of a delta in one chunk: 64 KiB.
+  /// The number of bytes of a delta in one chunk: 64 KiB.
   public static let chunkBytes = 1 << 16
-  /// The most bytes of a transfer that may be under way without the receiver's word: 1 MiB.
+  /// The maximum number of bytes of a transfer that may be unacknowledged by the receiver: 1 MiB.
   public static let windowBytes = 1 << 20
-  /// The most bytes of a block that goes as a live change: 16 KiB. Larger ones are transferred.
+  /// The maximum size of a block that is sent as a live change: 16 KiB. Larger blocks are transferred.
   public static let liveBytes = 1 << 14
-  /// The most bytes of one transfer: 1 TiB.
+  /// The maximum size of one transfer: 1 TiB.
   public static let transferBytes: UInt64 = 1 << 40
 }
 
@@ -34,7 +34,7 @@ extension SyncMessage {
     return String(text.unicodeScalars[..<end])
   }
 
-  /// The bytes of the message.
+  /// Returns the bytes of the message.
   public func encoded() -> [UInt8] {
     var writer = ByteWriter()
     switch self {
@@ -99,8 +99,8 @@ extension SyncMessage {
     return writer.bytes
   }
 
-  /// Reads one message.
-  /// - Throws: `WireError`; nothing is allocated that the bytes do not account for.
+  /// Decodes one message from its bytes.
+  /// - Throws: `WireError`; no more memory is allocated than the bytes account for.
   public init(_ bytes: [UInt8]) throws {
     guard bytes.count <= SyncLimits.messageBytes else {
       throw WireError(.limitExceeded, "a message has \(bytes.count) bytes")

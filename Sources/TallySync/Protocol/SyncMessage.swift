@@ -1,50 +1,51 @@
 import TallyCRDT
 import TallyWire
 
-/// A message between two sessions. `Docs/SyncProtocol.md` has the bytes.
+/// A message between two sessions. `Docs/SyncProtocol.md` specifies the bytes.
 public enum SyncMessage: Sendable, Equatable {
   /// The first message of each side.
   case hello(SyncHello)
-  /// The sender's whole vector: the answer to a hello that differs.
+  /// The sender's whole vector, in answer to a hello with a different digest.
   case vector(StateVector)
-  /// The parts of interrupted transfers that the sender has; before its vector. Since version 2.
+  /// The parts of interrupted transfers that the sender has, sent before its vector. Since version 2.
   case held([SyncPart])
-  /// Which session says so, to a peer whose hello names this side's own replica: it may be an echo, or the very store.
-  /// Since version 3.
+  /// The identity of the sending session, for a peer whose hello names this side's own replica: the peer may be an
+  /// echo, or this very store. Since version 3.
   case identity(UInt64)
-  /// The sender introduces itself: before its vector, or, where both are equal and stay connected, after its hello.
+  /// The introduction of the sender, sent before its vector or, if both are equal and stay connected, after its hello.
   /// Since version 4.
   case about(SyncDevice)
-  /// A transfer of more than one chunk begins: at `offset`, if the receiver has what comes before. Since version 2.
+  /// The beginning of a transfer of more than one chunk, at `offset` if the receiver has the bytes before it. Since
+  /// version 2.
   case transfer(UInt64, offset: UInt64, byteCount: UInt64)
   /// A piece of a delta. `offset` counts the bytes before it; `isLast` ends the transfer.
   case chunk(transfer: UInt64, offset: UInt64, isLast: Bool, bytes: [UInt8])
-  /// The receiver has put aside this many bytes of a transfer: the sender may go on.
+  /// The receiver has put aside this many bytes of a transfer, so the sender may continue.
   case received(transfer: UInt64, byteCount: UInt64)
-  /// The receiver has applied a transfer, and stands there now.
+  /// The receiver has applied a transfer. The digest describes its state afterwards.
   case applied(transfer: UInt64, digest: SyncDigest)
-  /// A change that is small enough for one message.
+  /// A live change that is small enough for one message.
   case live(SyncLive)
   /// The receiver has applied this many live changes so far.
   case liveApplied(UInt64)
-  /// Equal vectors, different contents: send everything.
+  /// The vectors are equal but the contents differ: send everything.
   case repair
-  /// The sender has nothing more to send, and stands there.
+  /// The sender has nothing more to send. The digest describes its state.
   case done(SyncDigest)
-  /// Says that the sender is still there.
+  /// A sign that the sender is still connected.
   case ping
-  /// The sender gives up, and says why.
+  /// The sender gives up, for this reason.
   case failure(code: String, message: String)
 }
 
-/// Vector and content of a replica in 24 bytes.
+/// The vector and content of a replica, in 24 bytes.
 public struct SyncDigest: Sendable, Hashable {
   /// The hash of the canonical vector.
   public var vectorHash: UInt64
   /// The fingerprint of the content.
   public var fingerprint: Fingerprint
 
-  /// The digest of a vector and a fingerprint.
+  /// Creates the digest of a vector and a fingerprint.
   public init(vector: StateVector, fingerprint: Fingerprint) {
     var hash = SipHash()
     for entry in vector.entries {
@@ -62,19 +63,19 @@ public struct SyncDigest: Sendable, Hashable {
   }
 }
 
-/// The introduction that each side sends.
+/// The introduction that each side sends first.
 public struct SyncHello: Sendable, Hashable {
-  /// The versions of the protocol that the sender speaks.
+  /// The versions of the protocol that the sender supports.
   public var versions: ClosedRange<UInt8>
   /// The zone that the sender wants to sync.
   public var zone: ZoneID
-  /// The sender's replica; nil if it has not written, and does not introduce itself.
+  /// The sender's replica; nil if it has not written and does not introduce itself.
   public var replica: ReplicaID?
   /// The sender's state: a hash of its vector, and its fingerprint.
   public var digest: SyncDigest
   /// Whether the sender wants to stay connected and follow changes.
   public var isLive: Bool
-  /// The largest message that the sender takes, in bytes.
+  /// The largest message that the sender accepts, in bytes.
   public var messageLimit: Int
 
   /// Creates the first message of a session.
@@ -90,7 +91,7 @@ public struct SyncHello: Sendable, Hashable {
     self.messageLimit = messageLimit
   }
 
-  /// The versions that this code speaks. The session uses the highest that both do.
+  /// The versions that this code supports. A session uses the highest version that both sides support.
   public static let versions: ClosedRange<UInt8> = 1...5
 
   /// The version that both sides speak; nil if there is none.
@@ -102,13 +103,14 @@ public struct SyncHello: Sendable, Hashable {
 
 /// A change that is small enough for one message: blocks of a delta without its header.
 public struct SyncLive: Sendable, Hashable {
-  /// The advance that the change makes: replicas by their number in the sender's table, or by id the first time.
+  /// An advance of one replica's sequence: the replica is given by its number in the sender's table, or by its id the
+  /// first time.
   public struct Advance: Sendable, Hashable {
-    /// The number in the sender's table.
+    /// The replica's number in the sender's table.
     public var number: Int
-    /// The id, if the sender adds it to the table with this message.
+    /// The replica's id, if the sender adds it to the table with this message.
     public var added: ReplicaID?
-    /// By how much the sequence grows.
+    /// The amount by which the sequence grows.
     public var count: UInt64
 
     package init(number: Int, added: ReplicaID?, count: UInt64) {
@@ -116,10 +118,10 @@ public struct SyncLive: Sendable, Hashable {
     }
   }
 
-  /// Which live change of its direction it is, counted from 1. A transport that loses, repeats or swaps messages is
-  /// noticed.
+  /// The number of this live change in its direction, counted from 1. It exposes a transport that loses, repeats or
+  /// reorders messages.
   public var number: UInt64
-  /// The replicas whose sequences the change advances, and by how much.
+  /// The replicas whose sequences the change advances, and the amounts.
   public var advances: [Advance]
   /// The canonical bytes of the block; its replica numbers are those of the table.
   public var block: [UInt8]

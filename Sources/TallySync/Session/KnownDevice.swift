@@ -3,8 +3,8 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// Another replica that this store has met, for a list of devices: when it was last heard of, and what it is known to
-/// have.
+/// Another replica that this store has met, for a list of devices: the time of its last contact, and what it is known
+/// to have.
 ///
 /// ```swift
 /// for device in try store.devices() {
@@ -12,34 +12,34 @@ import TallyWire
 /// }
 /// ```
 ///
-/// ``Store/devices()`` returns them, if this device introduces itself (``SyncDevice``). The list is of this device
-/// alone. A device may have more than it is known to have, for instance by way of another one. ``PeerStatus`` tells of
-/// peers that the engine is connected to right now.
+/// ``Store/devices()`` returns them if this device introduces itself (``SyncDevice``). The list belongs to this device
+/// alone. A device may have more than it is known to have, for instance through another device. ``PeerStatus``
+/// describes the peers to which the engine is currently connected.
 public struct KnownDevice: Sendable, Equatable, Identifiable {
-  /// The replica. A device that gets a new replica id, as a restored backup does, is another one.
+  /// The replica. A device that gets a new replica id, as a restored backup does, is listed as another device.
   public var id: ReplicaID
-  /// The introduction of the device; nil if it has given none, as through a mailbox.
+  /// The introduction of the device; nil if it has given none, as a device does that was met through a mailbox.
   public var device: SyncDevice?
-  /// The time at which a session last heard of it, or at which a pass last found something new of it in a mailbox.
+  /// The time of the last session with the device, or of the last pass that found something new from it in a mailbox.
   public var lastSeen: Date
-  /// The vector that it is known to have. It may have more by now.
+  /// The vector that the device is known to have. It may have more by now.
   public var acknowledged: StateVector
-  /// The number of transactions of this store that it is not known to have.
+  /// The number of transactions of this store that the device is not known to have.
   public var pending: UInt64
 
   /// Creates a device that was never met, for previews and tests; `Store.devices()` returns the real ones.
   /// - Parameters:
   ///   - id: the replica's id.
   ///   - device: its introduction; nil for a device that has given none.
-  ///   - lastSeen: when it was last heard of.
-  ///   - acknowledged: what it is known to have.
-  ///   - pending: the transactions of this store that it lacks.
+  ///   - lastSeen: the time of its last contact.
+  ///   - acknowledged: the vector that it is known to have.
+  ///   - pending: the number of transactions of this store that it lacks.
   public init(id: ReplicaID, device: SyncDevice?, lastSeen: Date, acknowledged: StateVector, pending: UInt64) {
     (self.id, self.device, self.lastSeen) = (id, device, lastSeen)
     (self.acknowledged, self.pending) = (acknowledged, pending)
   }
 
-  /// The name that people gave the device; nil if it has not told.
+  /// The name that people gave the device; nil if unknown.
   public var name: String? { device.flatMap { $0.name.isEmpty ? nil : $0.name } }
 }
 
@@ -49,11 +49,11 @@ extension Store {
   /// The most devices that are remembered; with one more, the one goes that was not heard of for longest.
   static let deviceLimit = 64
 
-  /// The devices that this store has met, the last one first.
+  /// Returns the devices that this store has met, the most recent one first.
   ///
-  /// A store remembers whom it meets once it introduces itself (`SyncSettings.device`,
-  /// `SyncEngine.Settings.device`): each peer of a session with what it has acknowledged, and each writer of a mailbox
-  /// with what its files lead to. The list is of this device alone and does not replicate.
+  /// A store remembers the devices that it meets if it introduces itself (`SyncSettings.device`,
+  /// `SyncEngine.Settings.device`): each peer of a session with the vector that it has acknowledged, and each writer of
+  /// a mailbox with the vector that its files lead to. The list belongs to this device alone and does not replicate.
   ///
   /// Cost: reads at most 64 small rows.
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
@@ -71,20 +71,21 @@ extension Store {
     }
   }
 
-  /// Returns the devices that this store has met, the last one first, without blocking the task's thread.
+  /// Returns the devices that this store has met, the most recent one first, without blocking the task's thread.
   ///
-  /// See the synchronous `devices()`, which says which are remembered.
-  /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`; `CancellationError` if the task was cancelled before.
+  /// See the synchronous `devices()` for the devices that are remembered.
+  /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`; `CancellationError` if the task was cancelled before the
+  ///   call.
   public func devices() async throws -> [KnownDevice] { try await BlockingWork.run { [self] in try devices() } }
 
-  /// Takes a device off the list, for instance one that was sold. It comes back when it is met again.
+  /// Removes a device from the list, for instance one that was sold. It comes back when the store meets it again.
   ///
   /// ```swift
   /// for device in try store.devices() where device.name == "old phone" { try store.forget(device: device.id) }
   /// ```
   ///
-  /// Its changes stay, and it may still sync: access is up to the transport or the mailbox. A device that is not listed
-  /// is no error.
+  /// Its changes stay, and it may still sync: the transport or the mailbox controls access. Removing a device that is
+  /// not listed is not an error.
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func forget(device id: ReplicaID) throws {
     livePeers.withLock { $0[id] = nil }

@@ -9,15 +9,15 @@ public struct SyncReport: Sendable, Equatable {
   public var first = ApplyResult()
   /// The result of applying the first store's changes to the second.
   public var second = ApplyResult()
-  /// The bytes of the deltas in both directions.
+  /// The number of bytes of the deltas in both directions.
   public var byteCount = 0
-  /// Whether vectors were equal but contents were not, so that full states were exchanged to repair it.
+  /// Whether the vectors were equal but the contents were not, so that full states were exchanged as a repair.
   public var repaired = false
   /// Whether both ended with equal vectors and fingerprints.
   public var isConverged = false
-  /// Transactions that one of the two has and the other lacks, since they were written while the sync ran: they go over
-  /// with the next. The sync has done what it is for all the same: each holds everything that the other had when it
-  /// began.
+  /// The number of transactions that only one of the two stores has because they were written while the sync ran; the
+  /// next sync transfers them. The sync has succeeded all the same: each store has everything that the other had when
+  /// it began.
   public var newerChanges: UInt64 = 0
 }
 
@@ -30,25 +30,26 @@ extension Store {
   /// ```
   ///
   /// They exchange vectors and fingerprints, then a delta each way. Both deltas are read before either is applied, so
-  /// that each side learns of the conflicts it took part in. Each delta is applied whole or not at all; if the second
-  /// fails, the first stays, and the next sync does the rest. Large deltas go through a temporary file, so memory
-  /// stays bounded.
+  /// each side learns of the conflicts in which it took part. Each delta is applied whole or not at all. If the second
+  /// one fails, the first stays, and the next sync does the rest. Large deltas go through a temporary file, so memory
+  /// use is bounded.
   ///
-  /// If vectors are equal then and contents are not, the stores exchange all they have. That is how it shows that two
-  /// copies of one store wrote under the same replica id, because a file was copied or restored from a backup: what
-  /// each wrote is joined like concurrent writes, and each takes a new replica id as soon as it notices. Nothing that
-  /// either wrote to another field, relationship or record than the other is lost, with one limit: a delete by a
-  /// replica that had seen one of two writes that share a number counts as having seen the other. The record is then
+  /// If the vectors are then equal but the contents are not, the stores exchange everything that they have. This
+  /// happens when two copies of one store wrote under the same replica id because a file was copied or restored from a
+  /// backup. The writes of both are then joined like concurrent writes, and each store takes a new replica id as soon
+  /// as it notices. Writes to different fields, relationships or records are not lost, with one limit: a delete by a
+  /// replica that had seen one of two writes with the same number counts as having seen the other. The record is then
   /// deleted with both writes in it, and can be restored.
   ///
-  /// A store whose content does not fit its sum is damaged: it gives nothing away, and takes the other's whole content
-  /// in the place of its own. What it alone had stays.
+  /// A store whose content does not match its sum is damaged: it sends nothing and replaces its content with the whole
+  /// content of the other store. Anything that it alone had stays.
   /// - Parameters:
-  ///   - other: the other store; of another file, by any name.
-  ///   - onProgress: called now and then with how much of the deltas has been applied, 0 to 1; nil while they are read.
+  ///   - other: the other store, which must have another file.
+  ///   - onProgress: called from time to time with the fraction of the deltas that has been applied, 0 to 1; nil while
+  ///     they are read.
   /// - Returns: the results on both sides; this store is the `first`.
-  /// - Throws: `SyncError.sameStore` if both are one file, by any names; what reading and applying deltas throw;
-  ///   `StoreError.damaged` if both stores are damaged.
+  /// - Throws: `SyncError.sameStore` if both have the same file, even under different names; errors of reading and
+  ///   applying deltas; `StoreError.damaged` if both stores are damaged.
   @discardableResult
   public func sync(with other: Store, onProgress: ((Double?) -> Void)? = nil) throws -> SyncReport {
     guard !isSame(as: other) else {
@@ -59,17 +60,17 @@ extension Store {
     return exchange.report
   }
 
-  /// Brings two stores of this process to the same state, without blocking the task's thread. See the synchronous
+  /// Syncs with another open store of this process, without blocking the task's thread. See the synchronous
   /// `sync(with:onProgress:)`.
   ///
-  /// A task that is cancelled before the sync has begun throws `CancellationError`; one that has begun comes to its
-  /// end.
+  /// If the task is cancelled before the sync has begun, the call throws `CancellationError`; a sync that has begun
+  /// runs to its end.
   /// - Parameters:
-  ///   - other: the other store; of another file, by any name.
-  ///   - onProgress: called on another thread with how much of the deltas has been applied, 0 to 1; nil while they are
-  ///     read.
+  ///   - other: the other store, which must have another file.
+  ///   - onProgress: called on another thread with the fraction of the deltas that has been applied, 0 to 1; nil while
+  ///     they are read.
   /// - Returns: the results on both sides; this store is the `first`.
-  /// - Throws: what the synchronous version throws; `CancellationError`.
+  /// - Throws: the errors of the synchronous version; `CancellationError`.
   @discardableResult
   public func sync(with other: Store, onProgress: (@Sendable (Double?) -> Void)? = nil) async throws -> SyncReport {
     try await BlockingWork.run { [self] in try sync(with: other, onProgress: onProgress) }

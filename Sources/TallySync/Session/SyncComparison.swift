@@ -3,27 +3,27 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// The relation of two replicas to each other.
+/// The result of comparing a store with a peer.
 public struct SyncComparison: Sendable, Equatable {
-  /// The peer's replica; nil if it has not written yet, and does not introduce itself.
+  /// The peer's replica; nil if it has not written yet and does not introduce itself.
   public var peer: ReplicaID?
-  /// The transactions that only the peer has, and those that only this store has.
+  /// The numbers of transactions that only the peer has, and that only this store has.
   public var lacking: UInt64 = 0, ahead: UInt64 = 0
-  /// Whether both have seen the same.
+  /// Whether both have seen the same transactions.
   public var isSameVector = false
-  /// Whether both hold the same.
+  /// Whether both have the same content.
   public var isSameContent = false
   /// Whether there is nothing to sync.
   public var isEqual: Bool { isSameVector && isSameContent }
 }
 
 extension Store {
-  /// Compares this store with the peer at the other end of a connection, and closes it. Nothing is exchanged but where
-  /// both stand, and neither changes.
+  /// Compares this store with the peer at the other end of a connection, and closes the connection. Both sides exchange
+  /// only their state vectors and fingerprints, and neither changes.
   /// - Parameters:
-  ///   - connection: a new connection, over which nothing was said; it is of no use afterwards.
-  ///   - timeout: the time to wait for the peer in all.
-  /// - Returns: the number of transactions that each side lacks, and whether both hold the same.
+  ///   - connection: a new, unused connection; it cannot be used afterwards.
+  ///   - timeout: the total time to wait for the peer.
+  /// - Returns: the number of transactions that each side lacks, and whether both have the same content.
   /// - Throws: `SyncError`; `WireError` for damaged bytes; `CancellationError`.
   public func compare(over connection: any SyncConnection, timeout: Duration = .seconds(60)) async throws
     -> SyncComparison

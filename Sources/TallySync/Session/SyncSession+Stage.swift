@@ -2,13 +2,14 @@ import TallyCRDT
 import TallyStore
 
 extension SyncSession {
-  /// What a session is for.
+  /// The purpose of a session.
   public enum Mode: Sendable, Equatable {
-    /// One exchange: the session ends when both sides stand at the same place.
+    /// One exchange: the session ends when both sides have the same state.
     case once
-    /// Both stay connected after that, if the peer wants that as well, and changes go over as they are committed.
+    /// One exchange, after which both sides stay connected if the peer wants that too, and changes are sent as they are
+    /// committed.
     case live
-    /// Nothing is exchanged but where both stand, and neither changes. The peer sees an ordinary session that ends.
+    /// Only the states of both sides are compared, and neither changes. The peer sees an ordinary session that ends.
     case compare
   }
 

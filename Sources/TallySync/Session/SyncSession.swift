@@ -2,42 +2,44 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// The protocol of one connection between two replicas, as a state machine that decides and never performs.
+/// The protocol of one connection between two replicas, as a state machine that decides on actions but never performs
+/// them.
 ///
-/// Both sides run the same machine. They introduce themselves with a digest of vector and content: two replicas that
-/// are equal part after one message each. Otherwise they exchange vectors, and each transfers a delta of what the other
-/// lacks, in chunks that the other puts aside and applies as a whole. A side that has nothing more to send says where
-/// it stands; when both stand at the same place the sync is done. With both sides `isLive` the session goes on: a
-/// change goes out as soon as it is committed, as one small message.
+/// Both sides run the same machine. They introduce themselves with a digest of vector and content: two equal replicas
+/// part after one message each. Otherwise they exchange vectors, and each transfers a delta of what the other lacks, in
+/// chunks that the receiver puts aside and applies as a whole. A side that has nothing more to send reports its state;
+/// when both have the same state, the sync is done. If both sides are `isLive`, the session continues: each change is
+/// sent as soon as it is committed, as one small message.
 ///
 /// The performer feeds events into `handle(_:)` and carries out the actions in order. A thrown error ends the session.
 public struct SyncSession: Sendable {
-  /// The input of a session: something that has happened to it.
+  /// An input of a session: something that has happened.
   public enum Event: Sendable {
-    /// The connection is open; the store stands there, and has these parts of transfers that broke off, ascending.
+    /// The connection is open. The values are the store's state and the parts of interrupted transfers that it has, in
+    /// ascending order.
     case started(StoreSummary, parts: [SyncPart] = [])
     /// A message has arrived from the peer.
     case message(SyncMessage)
     /// The store has changed, by a local write or by a sync with another peer.
     case noticed
-    /// The store stands there now.
+    /// The store now has this state.
     case changed(StoreSummary)
-    /// The delta that `.prepare` asked for is ready to be read in chunks, from `offset` on: before that the peer has
-    /// it.
+    /// The delta that `.prepare` asked for is ready to be read in chunks from `offset` on; the peer has the bytes
+    /// before it.
     case prepared(transfer: UInt64, DeltaHeader, byteCount: UInt64, offset: UInt64 = 0)
     /// The chunk that `.read` asked for.
     case read(transfer: UInt64, [UInt8])
     /// The live change that `.collect` asked for.
     case collected(DeltaHeader, [DeltaBlock])
-    /// The delta that `.apply` or `.applyLive` asked for is committed: the store's state now, the vector that the delta
-    /// brought it to cover, and how many records and links it has changed.
+    /// The delta that `.apply` or `.applyLive` asked for is committed. The values are the store's new state, the vector
+    /// that the delta brought it to cover, and the number of records and links that it changed.
     case applied(StoreSummary, target: StateVector, changes: Int = 0)
-    /// Nothing of the delta that `.apply` asked for was joined: both sides would have seen the same and hold something
-    /// else. The value is the store's state.
+    /// The delta that `.apply` asked for was not joined, because both sides would have seen the same transactions but
+    /// would have different contents. The value is the store's state.
     case refused(StoreSummary)
-    /// The mark that `.leaveMark` asked for is made.
+    /// The mark that `.leaveMark` asked for has been made.
     case marked
-    /// Whether the store holds what `.lookForMark` asked for.
+    /// The value tells whether the store has the mark that `.lookForMark` asked for.
     case recognized(Bool)
     /// The new replica that `.renewReplica` asked for is in place.
     case renewed(StoreSummary)
@@ -47,31 +49,31 @@ public struct SyncSession: Sendable {
   public enum Action: Sendable {
     /// Send a message to the peer.
     case send(SyncMessage)
-    /// Write a delta of everything that the vector does not cover to where it can be read from, or go on with one that
-    /// broke off and of which the peer has a part; then say `.prepared`.
+    /// Write a delta of everything that the vector does not cover to a place from which it can be read, or continue an
+    /// interrupted one of which the peer has a part. Then report `.prepared`.
     case prepare(transfer: UInt64, since: StateVector, peerHas: [SyncPart])
-    /// Read that many bytes of the delta, then say `.read`.
+    /// Read that many bytes of the delta, then report `.read`.
     case read(transfer: UInt64, offset: UInt64, count: Int)
-    /// Forget the delta: the peer has applied it.
+    /// Discard the delta, because the peer has applied it.
     case discard(transfer: UInt64)
-    /// Go on with the part of this length.
+    /// Continue the stored part of this length.
     case resume(byteCount: UInt64)
     /// Put bytes of the peer's delta aside.
     case keep([UInt8])
-    /// Apply what was put aside, whole, then say `.applied`.
+    /// Apply the bytes that were put aside, as a whole, then report `.applied`.
     case apply(isRepair: Bool)
-    /// See where the store stands, then say `.changed`.
+    /// Read the store's state, then report `.changed`.
     case look
-    /// Read the blocks of everything that the vector does not cover, then say `.collected`.
+    /// Read the blocks of everything that the vector does not cover, then report `.collected`.
     case collect(since: StateVector)
-    /// Apply a block, then say `.applied`.
+    /// Apply a block, then report `.applied`.
     case applyLive(DeltaHeader, DeltaBlock?)
-    /// Leave a mark in the store's file, then say `.marked`.
+    /// Leave a mark in the store's file, then report `.marked`.
     case leaveMark(UInt64)
-    /// See whether the store's file has a mark that the peer has left in its own, then say `.recognized`.
+    /// Check whether the store's file has a mark that the peer has left in its own file, then report `.recognized`.
     case lookForMark(UInt64)
-    /// Take a new replica id before anything else is written, then say `.renewed`: this store and another have the
-    /// same.
+    /// Take a new replica id before anything else is written, because another store has the same one. Then report
+    /// `.renewed`.
     case renewReplica(reason: String)
     /// The sync is done: close the connection.
     case finish
@@ -81,11 +83,11 @@ public struct SyncSession: Sendable {
   public struct Progress: Sendable, Equatable {
     /// The parts of a session, in their order.
     public enum Phase: String, Sendable {
-      /// Hello was sent; the peer's is awaited.
+      /// The hello was sent, and the peer's is awaited.
       case connecting
       /// Deltas are on their way in one direction or both.
       case syncing
-      /// Both are equal; changes go over as they are committed.
+      /// Both are equal; changes are sent as they are committed.
       case live
       /// Both are equal and the session has ended.
       case finished
@@ -93,22 +95,22 @@ public struct SyncSession: Sendable {
 
     /// The part of the session that is under way.
     public var phase: Phase = .connecting
-    /// Bytes of deltas sent and received.
+    /// The numbers of bytes of deltas sent and received.
     public var bytesSent: UInt64 = 0, bytesReceived: UInt64 = 0
-    /// Records and links that have changed here, by the deltas that are committed so far.
+    /// The number of records and links of this store that the deltas committed so far have changed.
     public var changesReceived = 0
     /// The size of the delta that is being sent; 0 if none.
     public var sendTotal: UInt64 = 0
-    /// The number of its bytes that the peer has put aside.
+    /// The number of bytes of that delta that the peer has put aside.
     public var sendAcknowledged: UInt64 = 0
-    /// The size of the delta that is being received, and how many bytes of it are here; 0 if none, or if it is not
-    /// known.
+    /// The size of the delta that is being received, and the number of its bytes that have arrived; 0 if there is none,
+    /// or if unknown.
     public var receiveTotal: UInt64 = 0, receiveDone: UInt64 = 0
-    /// The stage that is under way, with its bytes and the time it may take; nil if nothing is under way. A session
-    /// alone does not tell it: ``SyncSettings/onProgress`` and ``PeerStatus`` do.
+    /// The stage that is under way, with its bytes and its estimated time; nil if nothing is under way. A bare session
+    /// does not set it; ``SyncSettings/onProgress`` and ``PeerStatus`` provide it.
     public var transfer: TransferProgress?
-    /// The fraction of the deltas under way that is done, 0 to 1; nil if none is under way. To receive a delta counts
-    /// as much as to apply it.
+    /// The completed fraction of the deltas under way, 0 to 1; nil if none is under way. Receiving a delta counts as
+    /// much as applying it.
     public var fraction: Double? { work.total == 0 ? nil : min(1, Double(work.done) / Double(work.total)) }
     /// The bytes to send, to receive and to apply, and how many of them are done.
     package var work: (done: UInt64, total: UInt64) {
@@ -119,20 +121,20 @@ public struct SyncSession: Sendable {
     var isApplying = false
     /// Whether a delta for the peer is being written aside.
     var isPreparing = false
-    /// Transactions of the store that the peer is not known to have.
+    /// The number of transactions of the store that the peer is not known to have.
     public var pending: UInt64 = 0
-    /// Transactions of the peer that are not here yet.
+    /// The number of transactions of the peer that have not arrived yet.
     public var missing: UInt64 = 0
     /// The peer's replica; nil while it is unknown, or if the peer has not written yet and does not introduce
     /// itself.
     public var peer: ReplicaID?
     /// The peer's introduction; nil if it has given none.
     public var device: SyncDevice?
-    /// The versions of the protocol that the peer speaks; nil before its hello.
+    /// The versions of the protocol that the peer supports; nil before its hello.
     public var peerVersions: ClosedRange<UInt8>?
-    /// The vector that the peer is known to have: a commit whose dot this covers has arrived, and is committed there.
+    /// The vector that the peer is known to have: a transaction whose dot it covers has arrived there and is committed.
     public var acknowledged = StateVector()
-    /// Whether vectors were equal and contents were not, so that everything was exchanged.
+    /// Whether everything was exchanged as a repair, because the vectors were equal but the contents were not.
     public var repaired = false
   }
 
@@ -200,13 +202,13 @@ public struct SyncSession: Sendable {
   var waiting: [SyncMessage] = []
   /// The progress of the session, for a progress bar.
   public internal(set) var progress = Progress()
-  /// The relation of both sides, once a session that only compares has ended.
+  /// The result of the comparison, once a session that only compares has ended.
   public internal(set) var comparison: SyncComparison?
 
-  /// A session that has not begun.
+  /// Creates a session that has not begun.
   /// - Parameters:
   ///   - zone: the zone to sync; the peer must sync the same.
-  ///   - mode: what the session is for.
+  ///   - mode: the purpose of the session.
   ///   - device: the introduction of this side; nil to stay unnamed.
   public init(zone: ZoneID = .default, mode: Mode = .once, device: SyncDevice? = nil) {
     identity = .random(in: 1 ... .max)
@@ -215,7 +217,7 @@ public struct SyncSession: Sendable {
 
   /// Whether both sides stay connected.
   public var isLive: Bool { mode == .live && stage.hello?.isLive == true }
-  /// The peer's replica, once it is known.
+  /// The peer's replica; nil while it is unknown.
   public var peerReplica: ReplicaID? { progress.peer }
   /// Whether everything is exchanged, because contents were different at equal vectors.
   var isRepairing: Bool { repair != .none }
@@ -231,11 +233,11 @@ public struct SyncSession: Sendable {
   }
   /// The vector of the store, as far as the session knows.
   package var standing: StateVector { own?.vector ?? StateVector() }
-  /// Whether there is nothing more to do.
+  /// Whether the session has nothing more to do.
   public var isFinished: Bool { stage.phase == .finished }
 
-  /// Takes an event and decides what to do.
-  /// - Throws: `SyncError`, or `WireError` for damaged bytes. The session is over then.
+  /// Handles an event and returns the actions to carry out.
+  /// - Throws: `SyncError`, or `WireError` for damaged bytes. Then the session is over.
   public mutating func handle(_ event: Event) throws -> [Action] {
     guard !isFinished else { return [] }
     var actions: [Action] = []
@@ -377,6 +379,6 @@ extension SyncSession {
 }
 
 extension SyncDigest {
-  /// The digest of a store.
+  /// Creates the digest of a store.
   public init(_ summary: StoreSummary) { self.init(vector: summary.vector, fingerprint: summary.fingerprint) }
 }

@@ -1,4 +1,4 @@
-/// How far the stage of a sync that takes the time is: a delta that is prepared, sent, received or applied.
+/// The progress of the current stage of a sync: a delta is prepared, sent, received or applied.
 ///
 /// ```swift
 /// for transfer in await engine.status.peers.compactMap(\.transfer) {
@@ -8,38 +8,38 @@
 /// }
 /// ```
 ///
-/// A first sync goes through ``Stage/waiting``, ``Stage/receiving`` and ``Stage/applying``. Each has bytes of its own:
-/// receiving depends on the network, applying on this device. A delta is applied as a whole, so what is applied shows
-/// only at the end. Where deltas go both ways, it is about what this device does: applying comes before receiving, and
-/// that before sending.
+/// A first sync goes through ``Stage/waiting``, ``Stage/receiving`` and ``Stage/applying``. Each stage counts its own
+/// bytes: receiving depends on the network, applying on this device. A delta is applied as a whole, so its changes are
+/// shown only at the end. If deltas go both ways, one of this device's stages is reported: applying takes precedence
+/// over receiving, and receiving over sending.
 public struct TransferProgress: Sendable, Equatable {
   /// The stages of a delta.
   public enum Stage: String, Sendable {
-    /// This device reads what the other lacks. Its size is not known before the end.
+    /// This device reads what the other side lacks. The size is unknown until the end.
     case preparing
     /// The delta is on its way from this device.
     case sending
-    /// The peer has something that is not here, and has not begun to send it.
+    /// The peer has something that this device lacks and has not begun to send it.
     case waiting
     /// The delta is on its way to this device.
     case receiving
-    /// The delta is here, and is joined into the store.
+    /// The delta has arrived and is being joined into the store.
     case applying
   }
 
-  /// What is being done with the delta.
+  /// The stage in which the delta is.
   public var stage: Stage
-  /// The number of bytes of the delta, compressed as it is, that this stage is done with.
+  /// The number of (compressed) bytes of the delta that this stage has completed.
   public var bytes: UInt64 = 0
-  /// The size of the delta in bytes; 0 while it is not known.
+  /// The size of the delta in bytes; 0 while unknown.
   public var byteCount: UInt64 = 0
-  /// Records and links that have been joined so far. They show when all are.
+  /// The number of records and links that have been joined so far. They are shown when all have been joined.
   public var records = 0
-  /// The time until the end of this stage, as its last seconds make it likely; nil for the first second of a stage, for
-  /// one that stands still, and for one whose size is not known.
+  /// The estimated time until the end of this stage, based on its last seconds; nil in the first second of a stage, for
+  /// a stage that makes no progress, and while the size is unknown.
   public var timeLeft: Duration?
 
-  /// The progress of a stage that begins.
+  /// Creates the progress of a stage that begins.
   public init(_ stage: Stage) { self.stage = stage }
 
   init(_ stage: Stage, _ bytes: UInt64, of byteCount: UInt64, records: Int = 0) {
@@ -47,7 +47,7 @@ public struct TransferProgress: Sendable, Equatable {
     (self.bytes, self.byteCount, self.records) = (bytes, byteCount, records)
   }
 
-  /// The fraction of this stage that is done, 0 to 1; nil while the delta's size is not known.
+  /// The completed fraction of this stage, 0 to 1; nil while the delta's size is unknown.
   public var fraction: Double? { byteCount == 0 ? nil : min(1, Double(bytes) / Double(byteCount)) }
 }
 

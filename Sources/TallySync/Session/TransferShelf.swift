@@ -3,15 +3,15 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// The part of an interrupted transfer that a side has: its length, and a check by which the sender recognizes its own
-/// bytes.
+/// The part of an interrupted transfer that a side has: its length, and a checksum by which the sender recognizes its
+/// own bytes.
 public struct SyncPart: Sendable, Hashable {
-  /// The number of bytes from the beginning.
+  /// The number of bytes, counted from the beginning of the transfer.
   public var byteCount: UInt64
-  /// The SipHash of that count and of the first and the last 64 KiB of these bytes.
+  /// The SipHash of `byteCount` and of the first and the last 64 KiB of these bytes.
   public var check: UInt64
 
-  /// Creates a part from its size and its check sum.
+  /// Creates a part from its size and its checksum.
   public init(byteCount: UInt64, check: UInt64) {
     (self.byteCount, self.check) = (byteCount, check)
   }
@@ -27,7 +27,7 @@ public struct SyncPart: Sendable, Hashable {
     self.init(byteCount: UInt64(count), check: hash.finalized())
   }
 
-  /// The most parts that a side offers to go on with.
+  /// The maximum number of parts that a side offers to continue.
   public static let limit = 16
 }
 

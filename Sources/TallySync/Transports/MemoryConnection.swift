@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Two connected ends in memory, for tests and for stores of one process.
+/// One of two connected ends in memory, for tests and for stores of one process.
 public final class MemoryConnection: SyncConnection {
   private let inbox: MessageQueue
   private let outbox: MessageQueue
@@ -10,24 +10,24 @@ public final class MemoryConnection: SyncConnection {
     self.outbox = outbox
   }
 
-  /// Makes the two ends of one connection.
-  /// - Parameter capacity: the number of messages that one side may be ahead of the other.
-  /// - Returns: the two ends, which are alike: what one sends the other receives.
+  /// Creates the two ends of one connection.
+  /// - Parameter capacity: the number of messages by which one side may be ahead of the other.
+  /// - Returns: the two ends, which are equivalent: each receives what the other sends.
   public static func pair(capacity: Int = 16) -> (MemoryConnection, MemoryConnection) {
     let (a, b) = (MessageQueue(capacity: capacity), MessageQueue(capacity: capacity))
     return (MemoryConnection(inbox: a, outbox: b), MemoryConnection(inbox: b, outbox: a))
   }
 
-  /// Puts a message into the other end's inbox; waits while that is full.
+  /// Puts a message into the other end's inbox, and waits while the inbox is full.
   public func send(_ message: [UInt8]) async throws {
     try FrameDecoder.check(message)
     try await outbox.put(message)
   }
 
-  /// Takes a message out of the inbox.
+  /// Returns the next message from the inbox; nil once the other end has closed.
   public func receive() async throws -> [UInt8]? { try await inbox.take() }
 
-  /// Closes both ends; the other end can still receive what is under way.
+  /// Closes both ends. The other end can still receive messages that are under way.
   public func close() async {
     outbox.end()
     inbox.drop()

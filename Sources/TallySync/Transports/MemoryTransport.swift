@@ -1,10 +1,10 @@
-/// Reaches a peer in the same process: the other end of each connection is handed to `accept`.
+/// A transport to a peer in the same process, which hands the other end of each connection to `accept`.
 public struct MemoryTransport: Transport {
   /// The name of the peer.
   public let name: String
   private let accept: @Sendable (MemoryConnection) async throws -> Void
 
-  /// Creates a transport to something in this process, for tests of an engine without a network.
+  /// Creates a transport to a peer in this process, for tests of an engine without a network.
   ///
   /// ```swift
   /// let transport = MemoryTransport(name: "tablet") { connection in try await tablet.sync(over: connection) }
@@ -18,7 +18,8 @@ public struct MemoryTransport: Transport {
     self.accept = accept
   }
 
-  /// Connects. What `accept` throws ends its side; the opener sees a connection that ended.
+  /// Opens a connection and returns this side's end. An error from `accept` ends its side, and this side sees a
+  /// connection that ended.
   public func open() async throws -> any SyncConnection {
     let (here, there) = MemoryConnection.pair()
     Task { [accept] in

@@ -1,22 +1,25 @@
 import Synchronization
 
-/// Bytes in both directions, in order: a pipe, a socket, a serial line. `FramedConnection` makes a connection of it.
+/// A stream of bytes in both directions, in order: a pipe, a socket, a serial line. `FramedConnection` turns it into a
+/// connection.
 ///
-/// One task reads and one writes at a time. After `close`, and when the task is cancelled, both end soon.
+/// At most one task reads and one writes at a time. Both calls end soon after `close`, and when their task is
+/// cancelled.
 public protocol ByteStream: Sendable {
-  /// The next bytes, as many as there are, at most 64 KiB; nil where the stream ends. Reads ahead no further than that.
+  /// Returns the next available bytes, at most 64 KiB; nil at the end of the stream. It reads ahead no further than
+  /// that.
   func read() async throws -> [UInt8]?
-  /// Writes all of the bytes; waits while the other side is slow.
+  /// Writes all of the bytes, and waits while the other side is slow.
   func write(_ bytes: [UInt8]) async throws
-  /// Closes both directions. `last` goes out before, unless that takes longer than a moment, something is being
-  /// written, or a write was given up halfway.
+  /// Closes both directions. `last` is sent first, unless that takes longer than a moment, another write is under way,
+  /// or a write was abandoned halfway.
   func close(sending last: [UInt8]) async
 }
 
-/// Whole messages over a stream of bytes: each with its length before it, at most `SyncLimits.messageBytes`, and an
-/// explicit end, so that a peer that was killed is not mistaken for one that has finished.
+/// A connection that carries whole messages over a stream of bytes. Each message is preceded by its length, at most
+/// `SyncLimits.messageBytes`. An explicit end marker distinguishes a peer that has finished from one that was killed.
 ///
-/// A length is checked before anything is allocated for it. Memory: one message and 64 KiB in each direction.
+/// A length is checked before memory is allocated for it. Memory: one message and 64 KiB in each direction.
 public final class FramedConnection: SyncConnection {
   private struct State {
     var decoder = FrameDecoder()
@@ -33,12 +36,12 @@ public final class FramedConnection: SyncConnection {
   private let stream: any ByteStream
   private let state = Mutex(State())
 
-  /// Creates a connection over a stream of bytes, such as a socket of your own. It owns the stream from now on, and
-  /// closes it with the connection.
+  /// Creates a connection over a stream of bytes, such as a socket of your own. The connection takes ownership of the
+  /// stream and closes it.
   public init(_ stream: any ByteStream) { self.stream = stream }
 
-  /// Sends one message.
-  /// - Throws: `SyncError` of code `limitExceeded` if it is too large; the connection can go on then.
+  /// Sends one message over the stream.
+  /// - Throws: `SyncError` of code `limitExceeded` if it is too large; the connection remains usable.
   public func send(_ message: [UInt8]) async throws {
     let frame = try FrameDecoder.frame(message)
     let sending = Latch()
@@ -56,7 +59,7 @@ public final class FramedConnection: SyncConnection {
     }
   }
 
-  /// The next message; nil if the peer has closed in order, and after `close`.
+  /// Returns the next message; nil if the peer has closed in an orderly way, and after `close`.
   public func receive() async throws -> [UInt8]? {
     while true {
       if let frame = try state.withLock({ state in try Self.take(&state) }) {
@@ -82,8 +85,9 @@ public final class FramedConnection: SyncConnection {
     return frame
   }
 
-  /// Says farewell and closes both directions. A message that is going out has a moment to do so. Of one that was
-  /// cancelled the stream knows whether a part of it is out; if not, the farewell is still understood.
+  /// Sends the end marker and closes both directions. A message that is being sent has a moment to finish. If a send
+  /// was cancelled, the stream knows whether part of the message was sent; if not, the peer still understands the end
+  /// marker.
   public func close() async {
     let (isFirst, sending) = state.withLock { state in
       defer { state.isClosed = true }

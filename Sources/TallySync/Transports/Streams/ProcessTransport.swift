@@ -1,38 +1,39 @@
 #if os(macOS) || os(Linux)
   import Synchronization
 
-  /// Reaches a peer through a command that this process starts and talks to over its standard input and output: `ssh`,
-  /// a container, a tunnel.
+  /// A transport to a peer through a command, such as `ssh`, a container or a tunnel. This process starts it and uses
+  /// its standard input and output.
   ///
   /// ```swift
   /// await engine.add(ProcessTransport(command: "ssh home.example tally serve scores.tally --stdio"))
   /// ```
   ///
-  /// `/bin/sh` runs the command, so it must come from the program's user, never from a peer. What it writes to standard
-  /// error passes through, unless there is another place for it. When the connection closes, its input ends; if it has
-  /// not ended two seconds later, it is asked to by `SIGTERM`.
+  /// `/bin/sh` runs the command, so it must come from the program's user, never from a peer. Its standard error is this
+  /// process's own unless another descriptor is given. When the connection closes, the command's input ends; if the
+  /// command has not ended two seconds later, it receives `SIGTERM`.
   public struct ProcessTransport: Transport {
-    /// The name of the peer; the command unless named otherwise.
+    /// The name of the peer; by default the command.
     public let name: String
     /// The command line that the shell runs.
     public let command: String
     /// The descriptor that becomes the command's standard error; nil for this process's own.
     public let standardErrorDescriptor: Int32?
 
-    /// Creates a transport through a command. Each `open()` starts the command again; nothing runs before.
+    /// Creates a transport through a command. Nothing runs yet: each `open()` starts the command again.
     /// - Parameters:
-    ///   - command: a command line for `/bin/sh`; never anything that comes from a peer.
-    ///   - name: the name of the peer; the command unless given.
-    ///   - standardErrorDescriptor: a descriptor that becomes the command's standard error, and that stays open here;
-    ///     nil for this process's own.
+    ///   - command: a command line for `/bin/sh`; never use text that comes from a peer.
+    ///   - name: the name of the peer; by default the command.
+    ///   - standardErrorDescriptor: a descriptor that becomes the command's standard error and stays open in this
+    ///     process; nil for this process's own.
     public init(command: String, name: String? = nil, standardErrorDescriptor: Int32? = nil) {
       self.command = command
       self.standardErrorDescriptor = standardErrorDescriptor
       self.name = name ?? command
     }
 
-    /// Starts the command.
-    /// - Throws: what keeps it from starting. That the command itself fails shows where the connection is used.
+    /// Starts the command and returns a connection to it.
+    /// - Throws: the error that prevents it from starting. A failure of the command itself appears when the connection
+    ///   is used.
     public func open() async throws -> any SyncConnection {
       try ProcessConnection(command, standardErrorDescriptor)
     }

@@ -8,23 +8,23 @@ import Foundation
   import Darwin
 #endif
 
-/// A connection over two file descriptors: pipes, a socket, the standard streams of a program that another one has
+/// A connection over two file descriptors: pipes, a socket, or the standard streams of a program that another one has
 /// started.
 ///
 /// ```swift
 /// let outcome = try await store.sync(over: StreamConnection.standardStreams())
 /// ```
 ///
-/// Waiting takes a thread of its own. A peer that goes away is an error, never `SIGPIPE`.
+/// Waiting occupies a thread of its own. A peer that disappears causes an error, never `SIGPIPE`.
 public final class StreamConnection: SyncConnection {
   private let stream: DescriptorStream
   private let framed: FramedConnection
 
-  /// A connection over open descriptors, which it closes.
+  /// Creates a connection over open descriptors. The connection closes them.
   /// - Parameters:
-  ///   - reading: where bytes come from.
-  ///   - writing: where bytes go; may be the same, as with a socket.
-  /// - Throws: `POSIXError` if the process may open no more files; the descriptors stay open then.
+  ///   - reading: the descriptor from which bytes are read.
+  ///   - writing: the descriptor to which bytes are written; may be the same, as with a socket.
+  /// - Throws: `POSIXError` if the process may open no more files; then the descriptors stay open.
   public init(reading: Int32, writing: Int32) throws {
     stream = try DescriptorStream(reading: reading, writing: writing)
     framed = FramedConnection(stream)
@@ -32,14 +32,14 @@ public final class StreamConnection: SyncConnection {
 
   deinit { stream.abandon() }
 
-  /// Takes over standard input and output of this process. From then on all else that prints goes to standard error, so
-  /// that it cannot come between messages, and standard input is empty.
+  /// Takes over standard input and output of this process and returns a connection over them. From then on everything
+  /// else that prints goes to standard error, so it cannot come between messages, and standard input is empty.
   ///
   /// ```swift
   /// try await engine.accept(StreamConnection.standardStreams(), from: "laptop")
   /// ```
   ///
-  /// It is for a program that another one starts, as `ProcessTransport` does. Call it once.
+  /// Use it in a program that another one starts, as `ProcessTransport` does. Call it once.
   /// - Throws: `POSIXError` if the process may open no more files.
   public static func standardStreams() throws -> StreamConnection {
     let (input, output) = (dup(STDIN_FILENO), dup(STDOUT_FILENO))
@@ -55,7 +55,7 @@ public final class StreamConnection: SyncConnection {
     return try StreamConnection(reading: input, writing: output)
   }
 
-  /// Two ends of one connection, over two pipes, for a test.
+  /// Returns the two ends of one connection over two pipes, for a test.
   ///
   /// ```swift
   /// let (here, there) = try StreamConnection.pair()
@@ -72,10 +72,10 @@ public final class StreamConnection: SyncConnection {
     )
   }
 
-  /// Sends one message, whole; waits while the peer does not read.
+  /// Sends one whole message, and waits while the peer does not read.
   public func send(_ message: [UInt8]) async throws { try await framed.send(message) }
-  /// The next message; nil at an orderly end.
+  /// Returns the next message; nil at an orderly end.
   public func receive() async throws -> [UInt8]? { try await framed.receive() }
-  /// Says farewell and closes both descriptors. A peer that does not read is waited for two seconds.
+  /// Sends the end marker and closes both descriptors. It waits up to two seconds for a peer that does not read.
   public func close() async { await framed.close() }
 }
