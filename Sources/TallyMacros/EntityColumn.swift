@@ -4,12 +4,12 @@
   import TallyCRDT
   import TallyStore
 
-  /// One column of an `@Entity`, of a record and of the schema: what the macro's code is made of.
+  /// One column of an `@Entity`, in its records and in its schema. The macro's code is built from these.
   ///
-  /// An app need not name it. The macro writes one for each stored property, and which of the `column` functions the
-  /// compiler takes says what the column holds: the macro itself knows no types.
+  /// An app need not name it. The macro generates one for each stored property. The compiler's choice among the
+  /// `column` functions determines what the column holds, because the macro itself knows no types.
   public struct EntityColumn<Record: Entity & FetchableRecord & EncodableRecord, Value: Sendable>: Sendable {
-    /// The column in the schema.
+    /// The column's declaration in the schema.
     public let property: EntitySchema.Property
     private let name: String
     /// The default that replaces a value that cannot be read.
@@ -58,7 +58,8 @@
         encode: { try $0.map(coding.encode) ?? .null })
     }
 
-    /// Reads the column of a row. What cannot be read shows as the default, is kept in `unread`, and is logged once.
+    /// Returns the value of the column in a row. A value that cannot be read is shown as the default, kept in `unread`,
+    /// and logged once.
     /// - Throws: `StoreError.unknownField` if the row has no such column.
     public func read(_ row: Row, _ unread: inout UnreadValues) throws -> Value {
       // Nil for null, and for a column that is not there.
@@ -82,9 +83,9 @@
       return value
     }
 
-    /// Writes the column; what could not be read is written back as it was, unless the property was set to something
-    /// else since.
-    /// - Throws: what a `Codable` value throws when it is encoded.
+    /// Writes the column. A value that could not be read is written back unchanged, unless the property was set to
+    /// something else since.
+    /// - Throws: the errors of encoding a `Codable` value.
     public func write(_ value: Value, _ unread: UnreadValues, to container: inout PersistenceContainer) throws {
       container[name] = try unread.stored(for: name, shown: try encode(value)) { stored in
         // It could be read, so it can be written.
@@ -92,16 +93,16 @@
       }
     }
 
-    /// Notes that the property was set. What could not be read is forgotten, unless the record goes on showing the
-    /// same: a form that sets all properties has changed nothing by that. JSON that holds more than the value shows
-    /// follows the change.
+    /// Records that the property was set. The value that could not be read is forgotten, unless the record still shows
+    /// the same: a form that sets all properties does not change anything that way. JSON that contains more than the
+    /// value shows follows the change.
     public func noteSetting(_ value: Value, in unread: inout UnreadValues) {
       guard unread.has(name) else { return }
       unread.noteSetting(name, shown: { try encode(value) }, { try decode($0).map(encode) })
     }
 
-    /// Reads the record's name.
-    /// - Throws: `StoreError.invalidName`: no default stands in for a name.
+    /// Returns the record's name from a row.
+    /// - Throws: `StoreError.invalidName`: a name has no default.
     public static func id(_ row: Row) throws -> RecordName<Record> {
       guard row.hasColumn("id"), let id = RecordName<Record>.fromDatabaseValue(row["id"]) else {
         throw StoreError(.invalidName, "the row's id is not the name of a record of type \(Record.databaseTableName)")
@@ -113,7 +114,7 @@
   // MARK: - Which columns there are
 
   extension EntityColumn where Value: FieldValue {
-    /// A column of a type with a kind of its own.
+    /// Returns a column of a type with a kind of its own.
     public static func column(
       _ name: String, default value: @autoclosure @escaping @Sendable () -> Value, isConstant: Bool,
       wireName: String? = nil
@@ -123,7 +124,7 @@
   }
 
   extension EntityColumn where Value: FieldValue & BinaryInteger {
-    /// A counter, whose default is the column's own.
+    /// Returns a counter, whose default is the column's own.
     public static func column(
       _ name: String, default value: @autoclosure @escaping @Sendable () -> Value, isConstant _: Bool,
       wireName: String? = nil, isCounter _: Bool
@@ -136,7 +137,7 @@
   }
 
   extension EntityColumn where Value: FieldValue & Numeric {
-    /// A number that keeps the greatest or the least, whose default is the column's own.
+    /// Returns a number that keeps the greatest or the least value, whose default is the column's own.
     public static func column(
       _ name: String, default value: @autoclosure @escaping @Sendable () -> Value, isConstant _: Bool,
       wireName: String? = nil, keep extremum: Extremum
@@ -151,7 +152,7 @@
   }
 
   extension EntityColumn {
-    /// A number that keeps the greatest or the least, or null.
+    /// Returns a number that keeps the greatest or the least value, or null.
     public static func column<Wrapped: FieldValue & Numeric>(
       _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName: String? = nil,
       keep extremum: Extremum
@@ -165,7 +166,7 @@
   }
 
   extension EntityColumn where Value: RawRepresentable, Value.RawValue: FieldValue {
-    /// A column of raw values. A raw value that the type does not know reads as the default.
+    /// Returns a column of raw values. A raw value that is unknown to the type is read as the default.
     public static func column(
       _ name: String, default value: @autoclosure @escaping @Sendable () -> Value, isConstant: Bool,
       wireName: String? = nil
@@ -175,7 +176,7 @@
   }
 
   extension EntityColumn where Value: Codable {
-    /// A column that holds a `Codable` value as JSON text.
+    /// Returns a column that holds a `Codable` value as JSON text.
     @_disfavoredOverload
     public static func column(
       _ name: String, default value: @autoclosure @escaping @Sendable () -> Value, isConstant: Bool,
@@ -186,21 +187,21 @@
   }
 
   extension EntityColumn {
-    /// A column of a type with a kind of its own, or null.
+    /// Returns a column of a type with a kind of its own, or null.
     public static func column<Wrapped: FieldValue>(
       _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName: String? = nil
     ) -> Self where Value == Wrapped? {
       nullable(name, .plain(), wireName: wireName)
     }
 
-    /// A column of raw values, or null. A raw value that the type does not know reads as nil.
+    /// Returns a column of raw values, or null. A raw value that is unknown to the type is read as nil.
     public static func column<Wrapped: RawRepresentable & Sendable>(
       _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName: String? = nil
     ) -> Self where Value == Wrapped?, Wrapped.RawValue: FieldValue {
       nullable(name, .raw(), wireName: wireName)
     }
 
-    /// A column of JSON, or null.
+    /// Returns a column of JSON, or null.
     @_disfavoredOverload
     public static func column<Wrapped: Codable & Sendable>(
       _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName: String? = nil
@@ -208,7 +209,7 @@
       nullable(name, .json(in: Record.self, name), wireName: wireName)
     }
 
-    /// A column that refers to one record of another entity, or of this one.
+    /// Returns a column that refers to one record of another entity, or of this one.
     public static func column<Target: Entity>(
       _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false,
       onDelete: DeleteRule = .nullify, isIndexed: Bool = true
@@ -224,7 +225,7 @@
   }
 
   extension EntityColumn where Value == ListPosition? {
-    /// A column of positions in the lists of the records that a reference of this entity names.
+    /// Returns a column of positions in the lists of the records that a reference of this entity names.
     public static func column(
       _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName: String? = nil,
       within reference: String

@@ -3,11 +3,11 @@
   import GRDB
   import TallyStore
 
-  /// A Swift type that has a kind of column of its own.
+  /// A Swift type with a kind of column of its own.
   ///
-  /// The types of GRDB's columns have it: `String`, `Bool`, the integers up to 64 bits, `Float`, `Double`, `Date`,
-  /// `Data`, `UUID`, `URL` and `Decimal`. Conform a value type of yours whose database values are of one storage class,
-  /// and properties of an `@Entity` may have it:
+  /// The types of GRDB's columns conform: `String`, `Bool`, the integers up to 64 bits, `Float`, `Double`, `Date`,
+  /// `Data`, `UUID`, `URL` and `Decimal`. Conform your own value type, if all of its database values have one storage
+  /// class, to use it for properties of an `@Entity`:
   ///
   /// ```swift
   /// struct Color: DatabaseValueConvertible, FieldValue {
@@ -20,17 +20,17 @@
   /// }
   /// ```
   ///
-  /// An enum with a raw value needs no conformance, nor does a `Codable` type that is to be kept as JSON.
+  /// An enum with a raw value needs no conformance, nor does a `Codable` type that is stored as JSON.
   ///
-  /// A value that `fromDatabaseValue(_:)` refuses reads as the property's default, so it must not trap. The result of
-  /// `databaseValue` must be of the kind's storage class: a store refuses to commit anything else.
+  /// A value that `fromDatabaseValue(_:)` refuses is read as the property's default, so the function must not trap. The
+  /// result of `databaseValue` must have the kind's storage class: a store refuses to commit anything else.
   public protocol FieldValue: DatabaseValueConvertible, Sendable {
-    /// The kind of a column of this type. It never changes: a field of another kind is another field.
+    /// The kind of a column of this type. It must never change: a field of another kind is another field.
     static var fieldKind: FieldKind { get }
   }
 
   extension String: FieldValue {
-    /// A column of text, as it is.
+    /// A column of text, stored unchanged.
     public static var fieldKind: FieldKind { .text }
   }
   extension Bool: FieldValue {
@@ -78,11 +78,11 @@
     public static var fieldKind: FieldKind { .real }
   }
   extension Date: FieldValue {
-    /// A date, to the millisecond.
+    /// A column of dates, to the millisecond.
     public static var fieldKind: FieldKind { .date }
   }
   extension Data: FieldValue {
-    /// A column of bytes, as they are.
+    /// A column of bytes, stored unchanged.
     public static var fieldKind: FieldKind { .blob }
   }
   extension UUID: FieldValue {

@@ -75,11 +75,11 @@
   ) =
     #externalMacro(module: "TallyMacroPlugin", type: "EntityExpansion")
 
-  /// Notes that a property is set. `@Entity` adds it where a column may hold what the property cannot show; nobody
-  /// needs to write it.
+  /// Records that a property was set. `@Entity` adds it where a column may hold a value that the property cannot show;
+  /// you never need to write it.
   ///
-  /// Without it a record could not tell that a person has chosen another value and then the first one again from that
-  /// no choice was made.
+  /// Without it, a record could not distinguish a person who chose another value and then the first one again from one
+  /// who made no choice.
   @attached(accessor, names: named(didSet), named(willSet))
   public macro Tracked() = #externalMacro(module: "TallyMacroPlugin", type: "TrackedExpansion")
 
@@ -94,30 +94,29 @@
   /// ```
   ///
   /// - Parameters:
-  ///   - renamedFrom: the name under which the field was first declared, which is its name for other devices and in the
-  ///     file. It stays, however often the property is renamed. References cannot be renamed.
-  ///   - onDelete: for a reference: what becomes of this record when the one that it refers to is deleted; `.nullify`
-  ///     unless given.
-  ///   - isIndexed: for a reference: whether its column has an index, as it has unless this is false. Deleting what it
-  ///     refers to reads the whole table without one.
+  ///   - renamedFrom: the name under which the field was first declared, which remains its name on other devices and in
+  ///     the file. Keep it however often the property is renamed. References cannot be renamed.
+  ///   - onDelete: for a reference: what happens to this record when the target is deleted; by default `.nullify`.
+  ///   - isIndexed: for a reference: whether its column has an index; by default true. Without one, deleting a target
+  ///     reads the whole table.
   ///   - within: for a position: the name of the reference to the record whose list it orders.
   @attached(peer)
   public macro Field(
     renamedFrom: String? = nil, onDelete: DeleteRule = .nullify, isIndexed: Bool = true, within: String? = nil
   ) = #externalMacro(module: "TallyMacroPlugin", type: "FieldExpansion")
 
-  /// The way in which a property of an `@Entity` merges, where it is not that the later write stays.
+  /// The way in which a property of an `@Entity` merges if it is not that the later write wins.
   public enum FieldMerge: Sendable {
-    /// What devices add counts.
+    /// All additions of all devices count.
     case counter
-    /// The greatest value stays that any device has written.
+    /// The greatest value that any device has written wins.
     case greatest
-    /// The least value stays that any device has written.
+    /// The least value that any device has written wins.
     case least
   }
 
-  /// Makes a number of an `@Entity` one that merges: a counter, to which devices add and of which every addition
-  /// counts, or one that keeps the greatest or the least value.
+  /// Makes a number of an `@Entity` merge: as a counter, to which devices add and in which every addition counts, or as
+  /// a number that keeps the greatest or the least value.
   ///
   /// ```swift
   /// @Entity struct Game {
@@ -127,16 +126,16 @@
   /// ```
   ///
   /// The struct gets a static property of the same name, a `Counter`: `try Game.score.add(1, to: chess.id, in: db)`
-  /// adds, and `set` sets. To save the struct is an addition too, of the difference to what the row shows by then; a
-  /// struct that was read before a sync takes back what came with it. GRDB's `updateChanges` writes only what the app
-  /// has changed.
+  /// adds to it, and `set` sets it. Saving the struct is an addition too: it adds the difference from the value that
+  /// the row shows at that time, so saving a struct that was read before a sync undoes what the sync added. GRDB's
+  /// `updateChanges` writes only what the app has changed.
   ///
-  /// With `.greatest` and `.least` the static property is a `KeptField`, which sets; the column itself is raised by SQL
-  /// and structs, and a lesser value is put back.
+  /// With `.greatest` and `.least` the static property is a `KeptField`, which can set the number. SQL and structs
+  /// raise the column itself, and a lesser value is replaced by the kept one.
   ///
   /// - Parameters:
-  ///   - merge: `.counter`, `.greatest` or `.least`. The property's default must be a literal: it is part of the
-  ///     schema, and cannot change.
+  ///   - merge: `.counter`, `.greatest` or `.least`. The property's default must be a literal, because it is part of
+  ///     the schema and cannot change.
   ///   - renamedFrom: the name under which the field was first declared.
   @attached(peer, names: overloaded)
   public macro Field(_ merge: FieldMerge, renamedFrom: String? = nil) =
@@ -151,13 +150,13 @@
   /// }
   /// ```
   ///
-  /// With `@Members(ordered: true)` the members have an order that people give them.
+  /// With `@Members(ordered: true)`, people can arrange the members in an order.
   ///
-  /// `try Club.members.insert(db, ann.id, to: chessClub.id)` adds a member, and joins with what other devices add
-  /// and remove as `Relationship` says.
+  /// `try Club.members.insert(db, ann.id, to: chessClub.id)` adds a member. It merges with the adds and removes of
+  /// other devices as described for `Relationship`.
   ///
-  /// The property's name is the relationship's, and with the entity's that of the join table: `Club_members`. Neither
-  /// can change.
+  /// The property's name is the relationship's name; with the entity's name it forms the name of the join table,
+  /// `Club_members`. Neither can change.
   @attached(accessor)
   public macro Members(ordered: Bool = false) = #externalMacro(module: "TallyMacroPlugin", type: "MembersExpansion")
 #endif

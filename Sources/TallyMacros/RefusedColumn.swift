@@ -2,39 +2,40 @@
   import GRDB
   import TallyStore
 
-  /// The placeholder for the column of a property that can have none: using it is an error that gives the reason.
+  /// A placeholder for the column of a property that cannot have one: using it is a compiler error that gives the
+  /// reason.
   public struct RefusedColumn<Reason>: Sendable {
-    /// Never called: there is no such column to read.
+    /// Never called, because there is no such column to read.
     public func read<Value>(_ row: Row, _ unread: inout UnreadValues) throws -> Value { fatalError("refused") }
 
-    /// Never called: there is no such column to write.
+    /// Never called, because there is no such column to write.
     public func write<Value>(_ value: Value, _ unread: UnreadValues, to container: inout PersistenceContainer) throws {
       fatalError("refused")
     }
 
-    /// Never called: nothing has such a property to set.
+    /// Never called, because there is no such property to set.
     public func noteSetting<Value>(_ value: Value, in unread: inout UnreadValues) { fatalError("refused") }
   }
 
-  /// Why a property has no column.
+  /// The reasons why a property has no column.
   public enum Refusal {
     /// A reference that is not optional.
     public enum RequiredReference {}
     /// A reference with a former name.
     public enum RenamedReference {}
-    /// A value of many references.
+    /// A value that contains many references.
     public enum References {}
-    /// Another record in the place of its name.
+    /// Another record instead of its name.
     public enum WholeRecord {}
-    /// The reason for a property that has a reference's attributes and is no reference.
+    /// A property that has a reference's attributes but is not a reference.
     public enum NoReference {}
     /// A number of more than 63 bits.
     public enum Unsigned {}
-    /// A position without the list that it is in.
+    /// A position without the list to which it belongs.
     public enum PositionInNoList {}
     /// A position that is not optional.
     public enum RequiredPosition {}
-    /// The reason for a property that has the list of a position and is none.
+    /// A property that has the list of a position but is not a position.
     public enum NoPosition {}
   }
 
@@ -53,13 +54,13 @@
   }
 
   extension RefusedColumn where Reason == Refusal.RenamedReference {
-    /// Unavailable, so that the compiler gives the reason where the property is declared.
+    /// Unavailable, so the compiler reports the reason at the property's declaration.
     @available(*, unavailable, message: "A reference cannot be renamed: remove 'renamedFrom'")
     public var property: EntitySchema.Property { fatalError("refused") }
   }
 
   extension RefusedColumn where Reason == Refusal.NoReference {
-    /// Unavailable, so that the compiler gives the reason where the property is declared.
+    /// Unavailable, so the compiler reports the reason at the property's declaration.
     @available(*, unavailable, message: "Only a reference has 'onDelete' and 'isIndexed': remove them")
     public var property: EntitySchema.Property { fatalError("refused") }
   }
@@ -73,7 +74,7 @@
   }
 
   extension RefusedColumn where Reason == Refusal.WholeRecord {
-    /// Unavailable, so that the compiler gives the reason where the property is declared.
+    /// Unavailable, so the compiler reports the reason at the property's declaration.
     @available(*, unavailable, message: "A record refers to another by its name: make it RecordName<Target>?")
     public var property: EntitySchema.Property { fatalError("refused") }
   }
@@ -96,13 +97,13 @@
   }
 
   extension RefusedColumn where Reason == Refusal.NoPosition {
-    /// Unavailable, so that the compiler gives the reason where the property is declared.
+    /// Unavailable, so the compiler reports the reason at the property's declaration.
     @available(*, unavailable, message: "Only a position is 'within' a list: make it ListPosition?")
     public var property: EntitySchema.Property { fatalError("refused") }
   }
 
   extension RefusedColumn where Reason == Refusal.Unsigned {
-    /// Unavailable, so that the compiler gives the reason where the property is declared.
+    /// Unavailable, so the compiler reports the reason at the property's declaration.
     @available(*, unavailable, message: "SQLite's integers are signed: use Int64, or Data for more bits")
     public var property: EntitySchema.Property { fatalError("refused") }
   }

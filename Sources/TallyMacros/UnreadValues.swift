@@ -1,11 +1,11 @@
 #if Macros
   import GRDB
 
-  /// The part of a row that its record cannot show: an enum's case that only a newer version of the app has, and the
-  /// keys of JSON that this one does not know.
+  /// The parts of a row that its record cannot show: enum cases that only a newer version of the app has, and keys of
+  /// JSON that this version does not know.
   ///
-  /// Saving the record writes it back: an older version of an app must not overwrite what it cannot read. It plays no
-  /// part in whether two records are equal, nor in what `Codable` writes.
+  /// Saving the record writes them back: an older version of an app must not overwrite what it cannot read. They affect
+  /// neither the equality of records nor what `Codable` writes.
   public struct UnreadValues: Sendable {
     private enum Kept: Sendable {
       /// A value that cannot be read, and the one that the record shows instead.
@@ -29,7 +29,7 @@
     /// Nil in nearly all records.
     private var values: [String: Kept]?
 
-    /// The values of a record that was not read from a row: none.
+    /// Creates the value of a record that was not read from a row: it contains nothing.
     public init() {}
 
     mutating func keep(_ stored: DatabaseValue, shown: DatabaseValue, for column: String) {
@@ -99,28 +99,28 @@
   }
 
   extension UnreadValues: CustomReflectable, CustomStringConvertible {
-    /// Nothing: what is kept may be private, and `print` and `dump` of a record go to logs.
+    /// An empty mirror: the kept values may be private, and `print` and `dump` of a record go to logs.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
-    /// The type's name, without what is kept.
+    /// The type's name, without the kept values.
     public var description: String { "UnreadValues" }
   }
 
   extension UnreadValues: Hashable {
-    /// Always true: records that show the same are equal.
+    /// Returns true in every case: records that show the same are equal.
     public static func == (lhs: UnreadValues, rhs: UnreadValues) -> Bool { true }
-    /// Adds nothing, as equality does not compare it.
+    /// Adds nothing to the hash, because equality does not compare these values.
     public func hash(into hasher: inout Hasher) {}
   }
 
   extension UnreadValues: Codable {
-    /// Reads nothing: values that could not be read are no part of a record's `Codable` form.
+    /// Reads nothing: values that could not be read are not part of a record's `Codable` form.
     public init(from decoder: any Decoder) throws { self.init() }
-    /// Writes nothing, since reading takes nothing.
+    /// Writes nothing, because decoding reads nothing.
     public func encode(to encoder: any Encoder) throws {}
   }
 
   extension KeyedDecodingContainer {
-    /// Nothing: a record that is `Codable` too needs no key for what it could not read.
+    /// Returns an empty value: a record that is also `Codable` needs no key for what it could not read.
     public func decode(_ type: UnreadValues.Type, forKey key: Key) throws -> UnreadValues { UnreadValues() }
   }
 

@@ -1,12 +1,13 @@
 #if Network
   /// The limits of a listener or transport: the time to wait for peers, and the number of peers to serve.
   public struct NetworkLimits: Sendable {
-    /// For a connection to open.
+    /// The time to wait for a connection to open.
     public var connecting: Duration = .seconds(10)
-    /// For the peer to introduce itself: the TLS handshake and the proof of the secret together.
+    /// The time to wait for the peer to introduce itself: the TLS handshake and the proof of the secret together.
     public var introduction: Duration = .seconds(10)
-    /// For the next bytes, while a call waits for them, and for the peer to take one message. A live session says
-    /// something every ten seconds, so what is silent for much longer is a connection whose other end is gone.
+    /// The time to wait for the next bytes while a call needs them, and for the peer to accept one message. A live
+    /// session sends something every ten seconds, so a connection that is silent for much longer has lost its other
+    /// end.
     public var idle: Duration = .seconds(120)
     /// The maximum number of peers that have introduced themselves and that a listener serves at once. Further ones
     /// are closed.
@@ -17,8 +18,8 @@
     /// keep out anybody who knows the secret.
     public var strangers = 64
 
-    /// Creates the usual limits, which suit a device of a few peers. A listener on the open internet may want fewer
-    /// strangers, one that serves an office more connections.
+    /// Creates the default limits, which suit a device with a few peers. A listener on the open internet may want fewer
+    /// strangers; one that serves an office may want more connections.
     public init() {}
   }
 #endif

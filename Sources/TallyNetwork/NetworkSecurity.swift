@@ -1,5 +1,5 @@
 #if Network
-  /// The way in which two sides that meet over a network authenticate each other, and whether others can read along.
+  /// How two sides that meet over a network authenticate each other, and whether their connection is encrypted.
   ///
   /// | | strangers are kept out | safe from reading and altering on the way |
   /// | --- | --- | --- |
@@ -14,10 +14,10 @@
     /// Encryption; nil for plain TCP.
     public var tls: TLSSettings?
 
-    /// Creates any combination of a secret and TLS. Both sides need the same one.
+    /// Creates any combination of a secret and TLS. Both sides need the same combination.
     /// - Parameters:
-    ///   - secret: what both sides prove to each other that they know; nil lets in every peer that TLS trusts.
-    ///   - tls: encryption and certificates; nil sends everything in the clear.
+    ///   - secret: the secret that each side proves to the other that it knows; nil accepts every peer that TLS trusts.
+    ///   - tls: encryption and certificates; nil sends everything unencrypted.
     public init(secret: SharedSecret? = nil, tls: TLSSettings? = nil) {
       self.secret = secret
       self.tls = tls
@@ -26,14 +26,14 @@
     /// Neither encryption nor a secret.
     public static let none = NetworkSecurity()
 
-    /// A secret that both sides share, without encryption: for a network without eavesdroppers.
+    /// Returns security by a secret that both sides share, without encryption: for a network without eavesdroppers.
     ///
-    /// The secret itself is never sent. An eavesdropper on the way can read all data and, once both sides have
-    /// introduced themselves, change it; across a network that you do not trust use `.tls(_:secret:)`.
+    /// The secret itself is never sent. An attacker on the network can read all data and, once both sides have
+    /// introduced themselves, change it. On a network that you do not trust, use `.tls(_:secret:)`.
     public static func secret(_ secret: SharedSecret) -> NetworkSecurity { NetworkSecurity(secret: secret) }
 
-    /// Encryption with certificates, and a secret if there is one. With both, the secret is bound to the certificate,
-    /// so no attacker in between can pass it on.
+    /// Returns security by encryption with certificates, optionally with a secret. With both, the secret is bound to
+    /// the certificate, so no attacker in between can relay the proof.
     public static func tls(_ settings: TLSSettings, secret: SharedSecret? = nil) -> NetworkSecurity {
       NetworkSecurity(secret: secret, tls: settings)
     }

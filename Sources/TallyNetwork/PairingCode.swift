@@ -3,8 +3,8 @@
   import Foundation
   import TallySync
 
-  /// What one device shows and another reads, as a QR code or typed: where the first one listens, what people call it,
-  /// and the secret that both share from then on.
+  /// A code that one device shows and another one scans or types in. It contains the address on which the first device
+  /// listens, its name, and the secret that both share from then on.
   ///
   /// ```swift
   /// let code = try PairingCode(host: "192.168.1.7", port: 7_400, name: "Ann's Mac", secret: .random())
@@ -12,11 +12,11 @@
   /// if let scanned = PairingCode(text) { await engine.add(scanned.transport()) }
   /// ```
   ///
-  /// Anyone who sees the text can sync. Show it for as long as it is needed, and keep the secret in a keychain, not the
-  /// text. A mistyped text is refused: it has a check of 24 bits.
+  /// Anyone who sees the text can sync. Show it only for as long as it is needed, and store the secret, not the text,
+  /// in a keychain. A mistyped text is refused: it has a checksum of 24 bits.
   public struct PairingCode: Sendable, LosslessStringConvertible {
     private static let scheme = "tally"
-    /// The host where the device listens: a name or an address.
+    /// The host on which the device listens: a name or an address.
     public let host: String
     /// The TCP port on which that device listens.
     public let port: Int
@@ -25,14 +25,15 @@
     /// The secret that both sides share.
     public let secret: SharedSecret
 
-    /// Creates the code of a device that listens, to be shown to the other one.
+    /// Creates the code of a listening device, to show to the other device.
     /// - Parameters:
     ///   - host: a name or an address at which the other device reaches this one.
     ///   - port: the port of its listener, `TCPListener.port`.
-    ///   - name: what people call the device; control characters are left out, and what is too long is cut.
-    ///   - secret: a new one for each pairing, `.random()`, so that one device can be shut out alone.
-    /// - Throws: `SyncError.unreachable` for a host or a port that cannot be reached, such as one with a blank, or port
-    ///   0: the listener's own `port` is the one that the system gave it.
+    ///   - name: the name that people give the device; control characters are removed, and a name that is too long is
+    ///     cut.
+    ///   - secret: the shared secret. Use a new one for each pairing, `.random()`, so a single device can be shut out.
+    /// - Throws: `SyncError.unreachable` for a host or a port that cannot be reached, such as a host with a blank, or
+    ///   port 0: use the listener's `port`, which the system has assigned.
     public init(host: String, port: Int, name: String, secret: SharedSecret) throws {
       self.init(checked: host, port, name, secret)
       guard (1...65_535).contains(port) else {
@@ -48,7 +49,7 @@
       self.name = SyncDevice(name: name).name
     }
 
-    /// Reads a text; nil if it is not one of these, or was mistyped. Blanks around it do not count.
+    /// Reads a code from its text; nil if the text is not a code or was mistyped. Blanks around it are ignored.
     public init?(_ text: String) {
       guard let parts = URLComponents(string: text.trimmingCharacters(in: .whitespacesAndNewlines)),
         parts.scheme?.lowercased() == Self.scheme, let host = parts.host, !host.isEmpty, let port = parts.port,
@@ -67,8 +68,8 @@
       self = code
     }
 
-    /// The text, which `init(_:)` reads: `tally://host:port/?name=…#secret.check`, with the secret and the check in
-    /// base64url (RFC 4648).
+    /// The code's text, which `init(_:)` reads: `tally://host:port/?name=…#secret.check`, with the secret and the
+    /// checksum in base64url (RFC 4648).
     public var description: String {
       var parts = URLComponents()
       (parts.scheme, parts.port, parts.path) = (Self.scheme, port, "/")
@@ -79,8 +80,8 @@
       return parts.string ?? ""
     }
 
-    /// A transport to the device, under its name, or host and port if it has none.
-    /// - Parameter tls: encryption, which a secret alone does not give; nil for plain TCP.
+    /// Returns a transport to the device, under the device's name, or under host and port if it has none.
+    /// - Parameter tls: encryption, which a secret alone does not provide; nil for plain TCP.
     /// - Returns: a transport for `SyncEngine.add(_:)`.
     public func transport(tls: TLSSettings? = nil) -> TCPTransport {
       TCPTransport(

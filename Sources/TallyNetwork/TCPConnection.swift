@@ -4,7 +4,7 @@
   import NIOSSL
   import TallySync
 
-  /// A connection to a peer that has introduced itself.
+  /// A TCP connection to a peer that has introduced itself.
   public final class TCPConnection: SyncConnection {
     private let framed: FramedConnection
     /// The peer's address, for logs.
@@ -17,9 +17,9 @@
 
     /// Sends one message, and waits while the peer reads too slowly.
     public func send(_ message: [UInt8]) async throws { try await framed.send(message) }
-    /// The next message; nil at an orderly end.
+    /// Returns the next message; nil at an orderly end.
     public func receive() async throws -> [UInt8]? { try await framed.receive() }
-    /// Tells the peer that nothing more comes, and closes.
+    /// Tells the peer that no more messages follow, and closes the connection.
     public func close() async { await framed.close() }
   }
 

@@ -4,7 +4,7 @@
   import NIOSSL
   import TallySync
 
-  /// Listens on a TCP port and hands each peer that has introduced itself to `serve`, in a task of its own.
+  /// A listener on a TCP port, which hands each peer that has introduced itself to `serve` in a task of its own.
   ///
   /// ```swift
   /// let listener = try await TCPListener(host: "0.0.0.0", port: 7_400, security: .secret(secret)) { connection in
@@ -12,30 +12,31 @@
   /// }
   /// ```
   ///
-  /// The connection is closed when `serve` returns or throws. What goes wrong with one peer goes to `onFailure` and
-  /// touches no other. Beyond `NetworkLimits.connections` at once, further ones are closed unheard. Strangers do not
-  /// count there: they have a number of their own, `NetworkLimits.strangers`, and make room for one another.
+  /// The connection is closed when `serve` returns or throws. An error with one peer is passed to `onFailure` and does
+  /// not affect other peers. Beyond `NetworkLimits.connections` at once, further connections are closed without being
+  /// served. Strangers do not count toward that limit: they have a limit of their own, `NetworkLimits.strangers`, and
+  /// replace one another.
   public final class TCPListener: Sendable {
     /// A function that serves one peer, until the connection ends.
     public typealias Service = @Sendable (TCPConnection) async throws -> Void
-    /// Told of each peer that was refused or failed: its address and why.
+    /// A function that is called for each peer that was refused or failed, with its address and the error.
     public typealias FailureHandler = @Sendable (String, any Error) -> Void
 
     private let channel: any Channel
     private let guests: Guests
-    /// The port, also where 0 asked for a free one.
+    /// The port on which the listener listens, even if 0 requested a free one.
     public let port: Int
 
-    /// Listens, and serves each peer that has introduced itself, until `close()`.
+    /// Creates a listener that serves each peer that has introduced itself, until `close()`.
     ///
     /// - Parameters:
-    ///   - host: the address to listen on: `0.0.0.0` for all, `127.0.0.1` for this machine alone.
-    ///   - port: the port; 0 takes a free one, which `port` then tells.
+    ///   - host: the address on which to listen: `0.0.0.0` for all, `127.0.0.1` for this machine alone.
+    ///   - port: the port; 0 chooses a free one, which the property `port` then contains.
     ///   - security: the secret and the encryption; TLS needs an identity.
-    ///   - limits: how many peers and strangers, and how long to wait for them.
-    ///   - onFailure: told of each peer that was refused or whose service threw.
+    ///   - limits: the numbers of peers and strangers, and the times to wait for them.
+    ///   - onFailure: called for each peer that was refused or whose service threw.
     ///   - serve: syncs with one peer; the connection is closed when it returns or throws.
-    /// - Throws: `SyncError` if the port cannot be had; what reading certificates throws.
+    /// - Throws: `SyncError` if the port is not available; errors of reading certificates.
     public init(
       host: String, port: Int, security: NetworkSecurity, limits: NetworkLimits = NetworkLimits(),
       onFailure: @escaping FailureHandler = { _, _ in }, serve: @escaping Service
@@ -69,8 +70,8 @@
     /// The number of connected peers, including those that have not introduced themselves yet.
     public var connectionCount: Int { guests.count }
 
-    /// Stops listening, ends all connections and waits for what serves them. What a session has committed stays; a
-    /// delta that is under way is taken up again by the next session.
+    /// Stops listening, ends all connections and waits for the services of all peers to end. Changes that a session has
+    /// committed stay; the next session continues a delta that was under way.
     public func close() async {
       try? await channel.close().get()
       await guests.sendHome()

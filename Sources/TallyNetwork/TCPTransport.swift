@@ -4,27 +4,27 @@
   import NIOSSL
   import TallySync
 
-  /// Reaches a peer that listens on a TCP port, such as a `TCPListener`.
+  /// A transport to a peer that listens on a TCP port, such as a `TCPListener`.
   ///
   /// ```swift
   /// let transport = TCPTransport(host: "home.example", port: 7_400, security: .tls(TLSSettings(), secret: secret))
   /// await engine.add(transport)
   /// ```
   public struct TCPTransport: Transport {
-    /// The name of the peer; `host:port` unless named otherwise.
+    /// The name of the peer; by default `host:port`.
     public let name: String
     private let host: String
     private let port: Int
     private let security: NetworkSecurity
     private let limits: NetworkLimits
 
-    /// A transport to a host's port.
+    /// Creates a transport to a port of a host.
     /// - Parameters:
     ///   - host: the name or the address of the host.
     ///   - port: the TCP port on which the peer listens.
-    ///   - security: the secret and the encryption; they must suit the listener's.
-    ///   - name: the name of the peer; `host:port` unless given.
-    ///   - limits: the times to wait for the peer; the numbers of peers are for listeners.
+    ///   - security: the secret and the encryption; they must match the listener's.
+    ///   - name: the name of the peer; by default `host:port`.
+    ///   - limits: the times to wait for the peer; the numbers of peers apply only to listeners.
     public init(
       host: String, port: Int, security: NetworkSecurity, name: String? = nil, limits: NetworkLimits = NetworkLimits()
     ) {
@@ -35,12 +35,12 @@
       self.limits = limits
     }
 
-    /// Connects, and lets both sides introduce themselves.
+    /// Connects, lets both sides introduce themselves, and returns the connection.
     /// - Throws: `SyncError`: `unreachable` if no peer listens there, `unauthorized` if one side does not accept the
     ///   other, `timedOut`.
     public func open() async throws -> any SyncConnection { try await connect() }
 
-    /// Like `open`, with the connection's own type.
+    /// Connects like `open`, and returns the connection with its own type.
     public func connect() async throws -> TCPConnection {
       let context = try security.clientContext()
       let opening = try await dial(context)

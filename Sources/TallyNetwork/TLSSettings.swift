@@ -9,15 +9,15 @@
   public struct TLSSettings: Sendable {
     /// A certificate and the key that belongs to it.
     public struct Identity: Sendable {
-      /// The certificate, and those between it and the root.
+      /// The file of the certificate and the intermediate certificates up to the root, in PEM.
       public var certificatePath: String
       /// The file of the certificate's private key, in PEM.
       public var keyPath: String
 
-      /// Creates an identity from two files in PEM form. They are read when a connection is opened or a listener
-      /// starts.
+      /// Creates an identity from two PEM files, which are read when a connection is opened or a listener starts.
       /// - Parameters:
-      ///   - certificatePath: the certificate, followed by those between it and an authority that the peer trusts.
+      ///   - certificatePath: the certificate, followed by the intermediate certificates up to an authority that the
+      ///     peer trusts.
       ///   - keyPath: the private key of the first certificate, without a password.
       public init(certificatePath: String, keyPath: String) {
         self.certificatePath = certificatePath
@@ -27,13 +27,13 @@
 
     /// The certificates that one side accepts from the other.
     public enum Trust: Sendable {
-      /// Clients: servers with a certificate that the system trusts and that bears the host's name. Servers: like
-      /// `anybody`.
+      /// Clients accept servers whose certificate is trusted by the system and bears the host's name. Servers behave as
+      /// with `anybody`.
       case system
-      /// Clients: servers with a certificate from these authorities that bears the host's name. Servers: only clients
-      /// with one.
+      /// Clients accept servers whose certificate comes from these authorities and bears the host's name. Servers
+      /// accept only clients with a certificate from them.
       case authorities(path: String)
-      /// Certificates are not checked. A client does that only together with a secret, which is bound to the
+      /// Certificates are not checked. A client permits this only together with a secret, which is bound to the
       /// certificate.
       case anybody
     }
@@ -45,9 +45,9 @@
 
     /// Creates settings for one side.
     /// - Parameters:
-    ///   - identity: what this side shows the other. A listener needs one; a client only where the listener asks for
-    ///     one.
-    ///   - trust: whose certificates this side accepts; the system's authorities unless given.
+    ///   - identity: the identity that this side presents. A listener needs one; a client needs one only if the
+    ///     listener asks for it.
+    ///   - trust: the certificates that this side accepts; by default those of the system's authorities.
     public init(identity: Identity? = nil, trust: Trust = .system) {
       self.identity = identity
       self.trust = trust
@@ -57,15 +57,15 @@
   // MARK: - Contexts
 
   extension NetworkSecurity {
-    /// Which side of a connection one is.
+    /// The role of one side of a connection.
     public enum Role: Sendable {
-      /// Opens connections.
+      /// The side that opens connections.
       case client
-      /// Waits for them.
+      /// The side that waits for connections.
       case server
     }
 
-    /// Looks whether certificates and keys are there and belong together, before anybody connects.
+    /// Checks, before anybody connects, that certificates and keys exist and belong together.
     /// - Throws: `SyncError` of code `unauthorized` if they cannot be used.
     public func check(as role: Role) throws {
       do {

@@ -7,10 +7,10 @@ import TallyWire
   import CryptoKit
 #endif
 
-/// Talks to one relay with one token. Several mailboxes may share it.
+/// A client for one relay with one token. Several mailboxes may share it.
 ///
-/// It is made of Foundation alone, so an app that uses a relay builds nothing more. On Linux, where Foundation's HTTP
-/// client has faults that can end the process, the package trait `HTTPClient` puts AsyncHTTPClient in its place.
+/// It needs only Foundation, so an app that uses a relay builds nothing more. On Linux, where faults in Foundation's
+/// HTTP client can end the process, the package trait `HTTPClient` replaces it with AsyncHTTPClient.
 public final class RelayClient: Sendable {
   /// The limits and timeouts of a client's requests.
   public struct Settings: Sendable {
@@ -18,18 +18,18 @@ public final class RelayClient: Sendable {
     /// more than this time plus `longPoll` may pass without data in either direction. With AsyncHTTPClient, an answer
     /// must also be complete after this time plus a second for each KiB.
     public var timeout: Duration = .seconds(60)
-    /// Whether to ask for news request by request from the start. Otherwise the relay's stream of events is followed,
-    /// as long as that works.
+    /// Whether to use long polling for new entries from the start. Otherwise the client follows the relay's stream of
+    /// events for as long as that works.
     public var usesLongPolling = false
-    /// The time for which a stream of events stays open when no call waits for news: an engine that syncs soon waits
-    /// again.
+    /// The time for which a stream of events stays open while no call waits for new entries: an engine that syncs soon
+    /// waits again.
     public var linger: Duration = .seconds(30)
     /// The longest time for which a stream of events may be silent, even at its beginning. This detects an
     /// intermediary that holds data back; after two such streams, the client uses long polling for an hour.
     public var longestSilence: Duration = .seconds(45)
-    /// The time for which one request waits for news. Then the next one does.
+    /// The time for which one long-polling request waits for new entries, before the next request takes over.
     public var longPoll: Duration = .seconds(30)
-    /// The number of times to repeat a request that the relay was too busy for. A request that broke off is repeated
+    /// The number of times to repeat a request for which the relay was too busy. A request that broke off is repeated
     /// once.
     public var retries = 5
     /// The time to wait before trying again, if the relay does not specify one.
@@ -46,11 +46,11 @@ public final class RelayClient: Sendable {
       return { ContinuousClock.now - start }
     }()
 
-    /// The default settings, which suit most apps.
+    /// Creates the default settings, which suit most apps.
     public init() {}
   }
 
-  /// The relay's address, without a slash at the end.
+  /// The relay's address, without a trailing slash.
   public let relay: String
   let settings: Settings
   private let token: BearerToken
@@ -68,17 +68,18 @@ public final class RelayClient: Sendable {
     case single
   }
 
-  /// Creates a client for one relay and one token. Nothing is sent until a mailbox asks.
+  /// Creates a client for one relay and one token. Nothing is sent until a mailbox makes a request.
   ///
   /// ```swift
   /// let client = RelayClient("https://relay.example", token: token)
   /// let mailbox = try RelayMailbox(space: "3f2a", on: client)
   /// ```
   ///
-  /// Several mailboxes can share it, for spaces that the token opens.
+  /// Several mailboxes, for spaces that the token opens, can share it.
   /// - Parameters:
-  ///   - relay: `https://HOST`, perhaps with a path. Over plain HTTP anyone on the path can read token and content.
-  ///   - token: as `tally relay token` has printed it.
+  ///   - relay: `https://HOST`, perhaps with a path. Over plain HTTP anyone on the path can read the token and the
+  ///     content.
+  ///   - token: the token, as printed by `tally relay token`.
   ///   - settings: the times to wait and the number of attempts; the default settings suit most apps.
   public convenience init(_ relay: String, token: String, _ settings: Settings = Settings()) {
     self.init(relay, token: token, settings, RelayTransports.make(settings))
@@ -106,11 +107,11 @@ public final class RelayClient: Sendable {
 
   // MARK: Bodies
 
-  /// The most bytes that go in one request since a proxy before the relay has refused more, with a status 413 of its
-  /// own; nil as long as none has. What is larger goes in several requests, each of which costs a round trip. The
-  /// proxy's limit should be 4 MiB: `client_max_body_size 4m` in nginx, whose default is 1 MiB.
+  /// The maximum number of bytes in one request after a proxy before the relay has refused a larger one with a status
+  /// 413 of its own; nil as long as none has. Larger content is sent in several requests, each of which costs a round
+  /// trip. The proxy's limit should be 4 MiB: `client_max_body_size 4m` in nginx, whose default is 1 MiB.
   ///
-  /// It counts for all mailboxes of the client, and for as long as there is the client.
+  /// It applies to all mailboxes of the client, for the lifetime of the client.
   public var bodyLimit: Int? {
     let limit = largestBody
     return limit < RelayLimits.bodyBytes ? limit : nil

@@ -1,7 +1,7 @@
 import TallyRelayProtocol
 import TallyStore
 
-/// Why a relay did not do what it was asked. Never with a token in it.
+/// The reason why a request to a relay failed. It never contains a token.
 ///
 /// ```swift
 /// do {
@@ -12,34 +12,36 @@ import TallyStore
 /// }
 /// ```
 ///
-/// An engine catches these errors itself: the peer's status has the code, `isPermanent` decides whether it is given up,
-/// and `retryAfter` is kept to. What a pass had taken in before stays, and the next one does the rest.
+/// An engine catches these errors itself: the peer's status has the code, `isPermanent` decides whether the engine
+/// gives up, and the engine respects `retryAfter`. Entries that a pass has already taken in stay, and the next pass
+/// does the rest.
 public struct RelayError: TallyError {
   /// The kinds of failures that a relay's client reports.
   public enum Code: String, Sendable, Hashable, CaseIterable {
     /// The address is not `https://HOST/s/ID`, or the space's id is malformed. Nothing was sent.
     case invalidAddress
-    /// The relay cannot be reached, or went away, or a certificate does not hold.
+    /// The relay cannot be reached, has disconnected, or has an invalid certificate.
     case unreachable
-    /// The answer does not follow the relay's protocol: it comes from another server, or from something in between.
+    /// The answer does not follow the relay's protocol: it comes from another server, or from an intermediary.
     case notARelay
-    /// The relay does not know the token, or its time is over, or it was revoked.
+    /// The relay does not know the token, or the token has expired or was revoked.
     case unauthenticated
     /// The token's role does not allow it.
     case forbidden
-    /// There is no such space, or it is not the token's.
+    /// There is no such space, or the token does not open it.
     case noSuchSpace
-    /// There is no such entry.
+    /// There is no such entry in the space.
     case noSuchEntry
-    /// The space has no room left, or the relay's disk. Reading goes on.
+    /// The space or the relay's disk has no room left. Reading still works.
     case quotaExceeded
-    /// The relay does not take entries of that size, or a proxy before it takes no request that holds any of one.
+    /// The relay does not accept entries of that size, or a proxy before it accepts no request large enough to carry
+    /// part of one.
     case tooLarge
-    /// Too many requests, or the relay has too much to do: try again after `retryAfter`.
+    /// There were too many requests, or the relay is overloaded: retry after `retryAfter`.
     case busy
-    /// Bytes were changed on the way.
+    /// Bytes were changed in transit.
     case damaged
-    /// The relay found the request malformed, or has a fault.
+    /// The relay considered the request malformed, or has an internal fault.
     case failed
   }
 
@@ -47,9 +49,9 @@ public struct RelayError: TallyError {
   public let code: Code
   /// A description of the error, for people.
   public let message: String
-  /// The time that the relay asks to wait before the next try.
+  /// The time that the relay asks to wait before the next attempt.
   public let retryAfter: Duration?
-  /// The problem that the relay reported; nil if it reported none, or none that is understood.
+  /// The problem that the relay reported; nil if it reported none, or an unknown one.
   public let problem: RelayProblem.Code?
 
   /// Creates an error from a code and a message.
@@ -59,11 +61,12 @@ public struct RelayError: TallyError {
     (self.code, self.message, self.retryAfter, self.problem) = (code, message, retryAfter, problem)
   }
 
-  /// True for a malformed address, and for a token that the relay does not know, or not for this space: make another,
-  /// and a mailbox with it. A token that only reads is another matter; with that a device goes on receiving.
+  /// True for a malformed address, and for a token that the relay does not know or that does not open this space:
+  /// create another token, and a mailbox with it. A read-only token does not count as permanent, because a device with
+  /// it continues to receive.
   public var isPermanent: Bool { [.invalidAddress, .unauthenticated, .noSuchSpace].contains(code) }
 
-  /// The message and the code.
+  /// The message with the code in parentheses.
   public var description: String { "\(message) (\(problem?.rawValue ?? code.rawValue))" }
 }
 

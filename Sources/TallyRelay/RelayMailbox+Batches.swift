@@ -2,11 +2,12 @@ import TallyRelayProtocol
 import TallySync
 
 extension RelayMailbox {
-  /// Puts several entries, up to 256 or 4 MiB by a request; larger ones, and all if the relay is an older one, by
-  /// requests of their own. Where a proxy before the relay takes less in a request, there are fewer in each.
-  /// - Returns: what became of each, in their order: a receipt, or `RelayError`. Of those that went together the last
-  ///   has the cursor, if nothing else has come.
-  /// - Throws: `CancellationError`. What was put stays.
+  /// Puts several entries, up to 256 or 4 MiB in each request. Larger entries, and all entries if the relay is an older
+  /// one, have requests of their own. If a proxy before the relay accepts less in a request, each contains fewer
+  /// entries.
+  /// - Returns: the result for each upload, in their order: a receipt or a `RelayError`. Of entries that were sent
+  ///   together, the last one's receipt has the cursor, if no other entry has arrived.
+  /// - Throws: `CancellationError`. Entries that were put stay.
   public func put(_ uploads: [MailboxUpload]) async throws -> [Result<MailboxReceipt, any Error>] {
     var results: [Int: Result<MailboxReceipt, any Error>] = [:]
     var rest = uploads.indices[...]
@@ -114,8 +115,8 @@ extension RelayMailbox {
       results: results, cursor: cursor.map { MailboxCursor(position: $0.position, entry: $0.chainText) })
   }
 
-  /// The contents of small entries, of as many as the relay gives in one answer. The others, and all if the relay is an
-  /// older one, are to be asked for one by one.
+  /// Returns the contents of small entries, as many as the relay sends in one answer. Request the others one by one; if
+  /// the relay is an older one, these are all.
   /// - Throws: `RelayError`; `CancellationError`.
   public func contents(of names: [String]) async throws -> [String: [UInt8]] {
     let wanted = Array(names.filter { RelayNames.isEntry($0) }.prefix(client.largestBatchOfNames))

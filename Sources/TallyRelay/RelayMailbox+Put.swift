@@ -2,11 +2,11 @@ import TallyRelayProtocol
 import TallySync
 
 extension RelayMailbox {
-  /// Puts an entry: in one request, or in pieces of 4 MiB if it is larger. An upload that broke off goes on where the
-  /// relay stands, also one of another process. Where a proxy before the relay takes less in a request, pieces are
-  /// smaller: `bodyLimit`.
-  /// - Throws: `MailboxError`; `RelayError`, `tooLarge` if a proxy takes no piece of 4 KiB either. What was taken of an
-  ///   upload stays at the relay for three days, and the next put goes on with it.
+  /// Puts an entry in one request, or in pieces of 4 MiB if it is larger, and returns a receipt. An interrupted upload,
+  /// even one of another process, continues with the bytes that the relay does not have yet. If a proxy before the
+  /// relay accepts less in a request, pieces are smaller: see `bodyLimit`.
+  /// - Throws: `MailboxError`; `RelayError`, with `tooLarge` if a proxy does not even accept a piece of 4 KiB. The
+  ///   relay keeps the received part of an upload for three days, and the next put continues it.
   public func put(_ upload: MailboxUpload) async throws -> MailboxReceipt {
     guard RelayNames.isEntry(upload.name) else { throw MailboxError(.invalidName, "no entry has such a name") }
     guard upload.byteCount <= client.largestBody else { return try await putInPieces(upload) }

@@ -2,7 +2,7 @@ import Foundation
 import TallyRelayProtocol
 import TallySync
 
-/// A space on a relay as a mailbox: a log that tells what is new, and lets wait for it.
+/// A mailbox that is a space on a relay: a log that announces new entries.
 ///
 /// ```swift
 /// let mailbox = try RelayMailbox("https://relay.example/s/3f2a…", token: token)
@@ -10,13 +10,14 @@ import TallySync
 /// await engine.add(mailbox, named: "relay")
 /// ```
 ///
-/// All who use the space sync with each other through it, also if they are never online together. The relay numbers and
-/// keeps what devices put there and understands nothing of it: stores merge, so what wins is the same as over any other
-/// way. An engine hears of news as they arrive, and needs no interval for them.
+/// All devices that use the space sync with each other through it, even if they are never online together. The relay
+/// numbers and keeps the entries that devices put, but does not interpret them: the stores merge them, so the same
+/// writes win as over any other transport. An engine learns of new entries as they arrive and needs no interval for
+/// them.
 ///
-/// Until spaces are encrypted, the relay's owner can read all that is put there. A device with a token of the space can
-/// read it, and change it if the token is a writer's. Errors are `RelayError`, but where `Mailbox` asks for a
-/// `MailboxError`. A mailbox is a value of one address: copies share their client and its connections.
+/// Spaces are not encrypted yet, so the relay's owner can read everything in them. A device with a token for the space
+/// can read it, and can change it if the token permits writing. Errors are `RelayError`, except where `Mailbox`
+/// requires a `MailboxError`. A mailbox is a value with one address: copies share their client and its connections.
 public struct RelayMailbox: Mailbox {
   /// The address of the space at the relay.
   public let address: RelaySpaceAddress
@@ -32,10 +33,11 @@ public struct RelayMailbox: Mailbox {
   /// ```
   ///
   /// - Parameters:
-  ///   - address: `https://HOST/s/ID`, as `tally relay token` prints it.
-  ///   - token: as `tally relay token` prints it. It decides what is allowed; it can be one device's or shared.
+  ///   - address: the address `https://HOST/s/ID`, as printed by `tally relay token`.
+  ///   - token: the token, as printed by `tally relay token`. It determines what is allowed, and can belong to one
+  ///     device or be shared.
   ///   - settings: timeouts and retries; the default settings suit most apps.
-  /// - Throws: `RelayError` of code `invalidAddress`. A token that the relay does not take shows when it is used.
+  /// - Throws: `RelayError` of code `invalidAddress`. An invalid token is detected only when it is used.
   public init(_ address: String, token: String, _ settings: RelayClient.Settings = RelayClient.Settings()) throws {
     guard let address = RelaySpaceAddress(address) else {
       throw RelayError(.invalidAddress, "invalid relay address; expected https://HOST/s/ID")
@@ -43,7 +45,7 @@ public struct RelayMailbox: Mailbox {
     self.init(address, RelayClient(address.relay, token: token, settings))
   }
 
-  /// Creates a mailbox that shares a client, and so its connections, with mailboxes of other spaces of the same relay.
+  /// Creates a mailbox that shares a client, and so its connections, with mailboxes for other spaces of the same relay.
   ///
   /// - Parameters:
   ///   - space: the space's id, the last part of its address.
@@ -62,17 +64,18 @@ public struct RelayMailbox: Mailbox {
     follower = RelayFollower(client, address.space)
   }
 
-  /// The most bytes that its client sends in one request, if a proxy before the relay has refused more:
-  /// `RelayClient.bodyLimit`.
+  /// The maximum number of bytes that the client sends in one request after a proxy before the relay has refused more:
+  /// see `RelayClient.bodyLimit`.
   public var bodyLimit: Int? { client.bodyLimit }
   /// The space's address, for logs and status.
   public var name: String { address.description }
-  /// The space's address, which tells it from all other places.
+  /// The space's address, which distinguishes it from all other places.
   public var identity: String { "relay \(address)" }
   /// Always `.log`: a relay keeps what it has accepted, in one order.
   public var kind: MailboxKind { .log }
 
-  /// Returns what has arrived after a cursor: one request, or none if it has arrived over the stream of events.
+  /// Returns the entries after a cursor. It makes one request, or none if the entries have arrived over the stream of
+  /// events.
   /// - Throws: `RelayError`; `CancellationError`.
   public func changes(after cursor: MailboxCursor?) async throws -> MailboxPage {
     if let cursor = RelayCursor(cursor), let page = await follower.page(after: cursor) { return MailboxPage(page) }
@@ -83,17 +86,18 @@ public struct RelayMailbox: Mailbox {
     return MailboxPage(try Self.page(answer))
   }
 
-  /// The bytes from an offset on, a mebibyte a request. Where one breaks off, the next goes on.
+  /// Returns the bytes of an entry from an offset on, one mebibyte per request. If a request breaks off, the next one
+  /// continues there.
   /// - Throws: `MailboxError` of code `noSuchFile` if there is no such entry, here or with the first piece;
-  ///   `RelayError`, with the piece that fails.
+  ///   `RelayError`, with the piece that failed.
   public func get(_ name: String, from offset: Int) async throws -> any AsyncSequence<[UInt8], any Error> {
     guard RelayNames.isEntry(name) else { throw MailboxError(.noSuchFile, "no entry has such a name") }
     return RelayPieces(mailbox: self, name: name, offset: offset)
   }
 
-  /// Removes entries, up to 256 by a request, or one by a request if the relay is an older one. One that is not there
-  /// is no error.
-  /// - Throws: `RelayError`, `forbidden` if the token only reads; others may have been removed then.
+  /// Removes entries, up to 256 per request, or one per request if the relay is an older one. Removing an entry that
+  /// does not exist is not an error.
+  /// - Throws: `RelayError`, with `forbidden` for a read-only token; other entries may have been removed by then.
   public func remove(_ names: [String]) async throws {
     var rest = names.filter { RelayNames.isEntry($0) }[...]
     while !rest.isEmpty {
@@ -110,9 +114,9 @@ public struct RelayMailbox: Mailbox {
     }
   }
 
-  /// Follows the relay's events, or asks it to answer when there is something, again and again.
+  /// Waits for new entries after a cursor: it follows the relay's events, or uses long polling.
   ///
-  /// The stream of events stays open for a while after the wait, so that the next one goes on with it.
+  /// The stream of events stays open for a while after the wait, so the next wait can use it.
   /// - Throws: `RelayError` if the relay cannot be reached; `CancellationError`.
   public func wait(after cursor: MailboxCursor?) async throws {
     guard !(try await follower.wait(after: RelayCursor(cursor))) else { return }
@@ -131,13 +135,13 @@ public struct RelayMailbox: Mailbox {
     }
   }
 
-  /// Asks the relay for the status of the space: how much it holds, and how much it may.
+  /// Returns the status of the space from the relay: its size and its limit.
   ///
   /// ```swift
   /// let status = try await RelayMailbox("https://relay.example/s/3f2a", token: token).status()
   /// ```
   ///
-  /// One request. It also tells whether the token is good, before an engine uses it.
+  /// It makes one request, which also checks whether the token is valid before an engine uses it.
   /// - Throws: `RelayError`; `CancellationError`.
   public func status() async throws -> RelaySpaceStatus { try await client.status(of: address.space) }
 

@@ -1,22 +1,23 @@
 import Foundation
 import TallyRelayProtocol
 
-/// The address of a space: `https://HOST/s/ID`, as `tally relay token` prints it. It contains no secret.
+/// The address of a space: `https://HOST/s/ID`, as printed by `tally relay token`. It contains no secret.
 public struct RelaySpaceAddress: Sendable, Hashable, CustomStringConvertible {
-  /// The relay's address, without a slash at the end.
+  /// The relay's address, without a trailing slash.
   public let relay: String
-  /// The id of the space at its relay.
+  /// The id of the space on its relay.
   public let space: String
 
-  /// An address; nil if it is not `http://` or `https://`, a host, perhaps a path, `/s/` and a space's id.
+  /// Reads an address from its text; nil if the text does not consist of `http://` or `https://`, a host, perhaps a
+  /// path, `/s/` and a space's id.
   public init?(_ text: String) {
     guard let range = text.range(of: "/s/", options: .backwards) else { return nil }
     self.init(relay: String(text[..<range.lowerBound]), space: String(text[range.upperBound...]))
   }
 
   /// Creates the address of a space; nil if the relay's address is not `http://` or `https://` with a host and perhaps
-  /// a path, or has a user, a query or a fragment, or if the id is malformed. A slash at the relay's end does not
-  /// count.
+  /// a path, or has a user, a query or a fragment, or if the id is malformed. A trailing slash of the relay's address
+  /// is ignored.
   public init?(relay: String, space: String) {
     let trimmed = relay.hasSuffix("/") ? String(relay.dropLast()) : relay
     guard RelayNames.isSpace(space), let parts = URLComponents(string: trimmed),
@@ -27,10 +28,10 @@ public struct RelaySpaceAddress: Sendable, Hashable, CustomStringConvertible {
     (self.relay, self.space) = (trimmed, space)
   }
 
-  /// The address as it is given to people.
+  /// The address as text, for people.
   public var description: String { "\(relay)/s/\(space)" }
 
-  /// Whether an eavesdropper can read the token: it goes over plain HTTP, and not to this machine.
+  /// Whether an eavesdropper can read the token, because it is sent over plain HTTP to another machine.
   public var isExposed: Bool {
     guard let parts = URLComponents(string: relay), parts.scheme == "http" else { return false }
     return !["127.0.0.1", "[::1]", "::1", "localhost"].contains(parts.host ?? "")

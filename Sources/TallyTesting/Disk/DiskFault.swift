@@ -1,37 +1,37 @@
-/// The failure of a simulated disk: what it does instead of what it was asked for.
+/// A failure of a simulated disk: what it does instead of the requested operation.
 public enum DiskFault: String, Sendable, CaseIterable {
-  /// Nothing is done, and the call fails (EIO).
+  /// The call has no effect and fails (EIO).
   case inputOutput
-  /// Nothing is done, for want of space (ENOSPC).
+  /// The call has no effect and fails for lack of space (ENOSPC).
   case noSpace
-  /// Half of the bytes are written. As `inputOutput` for calls that write none.
+  /// Only half of the bytes are written. For calls that write none, the same as `inputOutput`.
   case shortWrite
-  /// The power goes while the call is under way: it fails, as all calls after it do, until
-  /// `SimulatedDisk.powerCut(using:)`, which decides how much of it was done.
+  /// The power fails during the call: it and all later calls fail until `SimulatedDisk.powerCut(using:)`, which decides
+  /// how much of the call was carried out.
   case powerFailure
 }
 
 /// A call that changes a disk.
 public struct DiskCall: Sendable, Equatable, CustomStringConvertible {
-  /// The operation that a program asks for.
+  /// The kind of operation that a program requests.
   public enum Kind: String, Sendable {
-    /// Making a file that was not there.
+    /// A new file is created.
     case create
     /// Bytes are written to a file.
     case write
     /// A file is cut off at a length.
     case truncate
-    /// Waiting until a file's bytes are on the disk, and its name if it is new.
+    /// A file's bytes, and its name if it is new, are flushed to the disk.
     case sync
     /// A file is removed from the disk.
     case delete
-    /// Putting a file in the place of another.
+    /// A file is renamed and replaces another.
     case rename
-    /// Making shared memory larger: a file as well.
+    /// Shared memory, which is a file too, is enlarged.
     case share
   }
 
-  /// The kind of operation that was asked for.
+  /// The kind of operation that was requested.
   public var kind: Kind
   /// The name of the file on the simulated disk.
   public var file: String

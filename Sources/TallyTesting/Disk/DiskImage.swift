@@ -1,5 +1,5 @@
-/// All that a simulated disk holds: its files, and what of them a power cut may still take. A value: keep one, and the
-/// disk as it was can be put back, put into other machines, or cut off from power in a hundred ways.
+/// The whole content of a simulated disk: its files, and the parts of them that a power cut may still lose. It is a
+/// value: keep one to restore the disk, to copy it to other machines, or to try a hundred different power cuts on it.
 public struct DiskImage: Sendable {
   /// A name that came, went or passed to another file.
   struct NameChange: Sendable {
@@ -18,13 +18,13 @@ public struct DiskImage: Sendable {
   /// Creates the image of an empty disk.
   public init() {}
 
-  /// The files' names, in order.
+  /// The names of the files, in order.
   public var fileNames: [String] { names.keys.sorted() }
 
   /// The total number of bytes of the files.
   public var byteCount: Int { files.values.reduce(0) { $0 + $1.bytes.count } }
 
-  /// A file's bytes; nil if there is none. What is put here is on the disk, as if it had always been.
+  /// The bytes of a file; nil if there is none. Bytes that are assigned here count as flushed to the disk.
   public subscript(name: String) -> [UInt8]? {
     get { names[name].flatMap { files[$0]?.bytes } }
     set {
@@ -38,8 +38,8 @@ public struct DiskImage: Sendable {
     }
   }
 
-  /// The same files copied one by one, as a backup or a new device has them: with other file numbers, and all on the
-  /// disk.
+  /// Returns the same files copied one by one, as in a backup or on a new device: with other file numbers, and all
+  /// flushed to the disk.
   public func copied() -> DiskImage {
     var copy = DiskImage()
     copy.lastNumber = lastNumber
@@ -47,8 +47,8 @@ public struct DiskImage: Sendable {
     return copy
   }
 
-  /// Returns the disk after a power cut: what was synced is there; each part of the rest is there, lost or torn, as
-  /// the generator decides.
+  /// Returns the disk after a power cut: synced data remains, and the generator decides for each other part whether it
+  /// remains, is lost or is torn.
   public func afterPowerCut(using generator: inout some RandomNumberGenerator) -> DiskImage {
     var image = self
     let loss = DiskLoss.draw(using: &generator)

@@ -1,7 +1,6 @@
 import TallySync
 
-/// Checks that a mailbox keeps the contract of `Mailbox`: with your own, or your own `FileMailbox`, run this in its
-/// tests.
+/// Checks that a mailbox fulfils the contract of `Mailbox`. Run it in the tests of your own `Mailbox` or `FileMailbox`.
 ///
 /// ```swift
 /// @Test func myMailboxConforms() async throws {
@@ -9,12 +8,12 @@ import TallySync
 /// }
 /// ```
 ///
-/// It needs no test framework: a failure is an error that says which rule is broken and how. To see each rule as a case
-/// of its own, run the `rules` one by one. What rules put are deltas under the names that a pass gives them, up to 1.5
-/// MiB. A rule never waits but for the mailbox; it takes up to a few seconds, and gives up after two minutes, unless
-/// told otherwise. Logs are held to more than folders: `Mailbox.kind`.
+/// It needs no test framework: a failure is an error that names the broken rule and describes how it was broken. To see
+/// each rule as a case of its own, run the `rules` one by one. Rules put deltas of up to 1.5 MiB under the names that a
+/// pass would use. A rule waits only for the mailbox; it takes up to a few seconds and by default gives up after two
+/// minutes. Logs must fulfil more rules than folders: see `Mailbox.kind`.
 public enum MailboxConformance {
-  /// Makes a place with nothing in it.
+  /// A function that creates an empty mailbox.
   public typealias Place = @Sendable () async throws -> any Mailbox
 
   /// One sentence of the contract.
@@ -23,13 +22,13 @@ public enum MailboxConformance {
     public let name: String
     let body: @Sendable (MailboxUnderTest) async throws -> Void
 
-    /// The rule's name, which names a test's case.
+    /// The rule's name, for the name of a test case.
     public var description: String { name }
 
-    /// Checks the rule.
+    /// Checks this rule on a new mailbox.
     /// - Parameters:
-    ///   - limit: how long it may take.
-    ///   - makePlace: makes a place with nothing in it.
+    ///   - limit: the time after which the rule counts as broken.
+    ///   - makePlace: creates an empty mailbox.
     /// - Throws: `ConformanceFailure`.
     public func check(within limit: Duration = .seconds(120), _ makePlace: @escaping Place) async throws {
       let place = MailboxUnderTest(rule: name, limit: limit, mailbox: try await makePlace())
@@ -41,10 +40,10 @@ public enum MailboxConformance {
     }
   }
 
-  /// All rules, in the order in which they are best made to hold.
+  /// All rules, in the order in which it is best to implement them.
   public static let rules: [Rule] = entryRules + cursorRules + waitingRules + passRules
 
-  /// Checks all rules; the first that is broken ends it.
+  /// Checks all rules, and stops at the first broken one.
   /// - Throws: `ConformanceFailure`.
   public static func check(within limit: Duration = .seconds(120), _ makePlace: @escaping Place) async throws {
     for rule in rules { try await rule.check(within: limit, makePlace) }

@@ -1,6 +1,6 @@
 import TallySync
 
-/// Checks that a transport keeps the contract of `SyncConnection`: with your own transport, run this in its tests.
+/// Checks that a transport fulfils the contract of `SyncConnection`. Run it in the tests of your own transport.
 ///
 /// ```swift
 /// @Test func myTransportConforms() async throws {
@@ -8,11 +8,11 @@ import TallySync
 /// }
 /// ```
 ///
-/// It needs no test framework: a failure is an error that says which rule is broken and how. To see each rule as a case
-/// of its own, run the `rules` one by one. A rule opens connections of its own and closes them; it takes up to a few
-/// seconds, and gives up after two minutes, unless told otherwise.
+/// It needs no test framework: a failure is an error that names the broken rule and describes how it was broken. To see
+/// each rule as a case of its own, run the `rules` one by one. A rule opens connections of its own and closes them; it
+/// takes up to a few seconds and by default gives up after two minutes.
 public enum TransportConformance {
-  /// Makes two connected ends, new ones for each rule.
+  /// A function that creates two connected ends, new ones for each rule.
   public typealias Pair = @Sendable () async throws -> (any SyncConnection, any SyncConnection)
 
   /// One sentence of the contract.
@@ -21,14 +21,14 @@ public enum TransportConformance {
     public let name: String
     let body: @Sendable (Ends) async throws -> Void
 
-    /// The rule's name, which names a test's case.
+    /// The rule's name, for the name of a test case.
     public var description: String { name }
 
-    /// Checks the rule.
+    /// Checks this rule on a new pair of ends.
     /// - Parameters:
     ///   - limit: the time after which the rule counts as broken.
-    ///   - makePair: makes two connected ends; called once. They are closed at the end.
-    /// - Throws: `ConformanceFailure`, also for what the connection throws; what `makePair` throws.
+    ///   - makePair: creates two connected ends; called once. They are closed at the end.
+    /// - Throws: `ConformanceFailure`, also for errors of the connection; the errors of `makePair`.
     public func check(within limit: Duration = .seconds(120), _ makePair: @escaping Pair) async throws {
       let pair = try await makePair()
       let ends = Ends(rule: name, here: pair.0, there: pair.1)
@@ -42,10 +42,10 @@ public enum TransportConformance {
     }
   }
 
-  /// All rules, in the order in which they are best made to hold.
+  /// All rules, in the order in which it is best to implement them.
   public static let rules: [Rule] = messageRules + endingRules + pacingRules
 
-  /// Checks all rules; the first that is broken ends it.
+  /// Checks all rules, and stops at the first broken one.
   /// - Throws: `ConformanceFailure`.
   public static func check(within limit: Duration = .seconds(120), _ makePair: @escaping Pair) async throws {
     for rule in rules { try await rule.check(within: limit, makePair) }
@@ -54,9 +54,9 @@ public enum TransportConformance {
 
 /// A rule that a transport or mailbox breaks.
 public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
-  /// The name of the rule.
+  /// The name of the broken rule.
   public let rule: String
-  /// A description of how the rule was broken, in a sentence.
+  /// A sentence that describes how the rule was broken.
   public let message: String
 
   init(_ rule: String, _ message: String) {
@@ -64,7 +64,7 @@ public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
     self.message = message
   }
 
-  /// The rule, and how it was broken.
+  /// The rule's name and the description.
   public var description: String { "\(rule): \(message)" }
 }
 

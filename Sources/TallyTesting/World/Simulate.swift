@@ -2,7 +2,7 @@ import Foundation
 import TallyCRDT
 import TallyStore
 
-/// Runs an app's schema on simulated devices, as the script says, then lets all of them meet and checks that nothing
+/// Runs an app's schema on simulated devices according to a script, then lets all of them meet and checks that nothing
 /// was lost.
 ///
 /// ```swift
@@ -19,18 +19,18 @@ import TallyStore
 /// }
 /// ```
 ///
-/// Two devices cost some milliseconds. When the script ends, all faults end, everybody syncs with everybody, and
+/// Two devices cost some milliseconds. When the script ends, all faults end, all devices sync with each other, and
 /// `expectConverged` is checked.
 /// - Parameters:
 ///   - entities: the record types of the app's schema.
 ///   - replicas: the number of devices at the beginning.
-///   - seed: what everything random follows from; `TALLY_SEED` in the environment comes first. A new one if neither is
-///     given.
-///   - onDisk: whether the stores are on simulated disks instead of in memory: then there are power cuts, backups and
-///     copies, and each run takes some ten times as long.
-///   - isolation: the actor that the script runs on; the caller's unless told otherwise.
-///   - script: makes the devices write, sync and fail, and checks what it likes on the way.
-/// - Throws: `SimulationFailure`, which says how to play the run again; what the script throws is its cause.
+///   - seed: the number that determines everything random. `TALLY_SEED` in the environment takes precedence; without
+///     either, a new seed is used.
+///   - onDisk: whether the stores are on simulated disks instead of in memory. Then power cuts, backups and copies are
+///     possible, and each run takes about ten times as long.
+///   - isolation: the actor on which the script runs; by default the caller's.
+///   - script: makes the devices write, sync and fail, and may check anything on the way.
+/// - Throws: `SimulationFailure`, which tells how to replay the run; an error of the script becomes its cause.
 public func simulate(
   _ entities: any Entity.Type..., replicas: Int = 2, seed: UInt64? = nil, onDisk: Bool = false,
   isolation: isolated (any Actor)? = #isolation,
@@ -40,7 +40,7 @@ public func simulate(
   try await simulate(schema, replicas: replicas, seed: seed, onDisk: onDisk, isolation: isolation, script)
 }
 
-/// Runs a schema on simulated devices, as the script says. See the form with entities.
+/// Runs a schema on simulated devices according to a script. See the form with entities.
 public func simulate(
   _ schema: Schema, replicas: Int = 2, seed: UInt64? = nil, onDisk: Bool = false,
   isolation: isolated (any Actor)? = #isolation,
@@ -57,9 +57,9 @@ public func simulate(
   }
 }
 
-/// Runs an app's schema on simulated devices that do what comes to the seed's mind: random edits of all declared
-/// fields, references and relationships, syncs in any order, and faults. Each run ends with everybody meeting
-/// everybody, and with all checks.
+/// Runs an app's schema on simulated devices that act at random: edits of all declared fields, references and
+/// relationships, syncs in any order, and faults. The seed determines everything. At the end of each run, all devices
+/// sync with each other and everything is checked.
 ///
 /// ```swift
 /// @Test func nothingIsLostInRandomRuns() async throws {
@@ -69,9 +69,10 @@ public func simulate(
 /// - Parameters:
 ///   - entities: the record types of the app's schema.
 ///   - replicas: the number of devices at the beginning of each run.
-///   - runs: the number of runs, each with a seed of its own; with `TALLY_SEED` in the environment, that one alone.
+///   - runs: the number of runs, each with a seed of its own; with `TALLY_SEED` in the environment, only the run with
+///     that seed.
 ///   - steps: the number of edits, syncs and faults in a run.
-///   - faults: the kinds of fault that may happen; all of them unless told otherwise.
+///   - faults: the kinds of fault that may occur; by default all of them.
 /// - Throws: `SimulationFailure` for the first run that fails.
 public func simulate(
   _ entities: any Entity.Type..., replicas: Int = 3, runs: Int, steps: Int = 60, faults: Faults = .all
@@ -92,10 +93,10 @@ public func simulate(
   }
 }
 
-/// Checks that all devices of a world hold the same, that each shows what it must by what it was told and has seen,
-/// that no file contradicts itself, and that a device that joins now gets the same.
+/// Checks that all devices of a world have the same content, that each shows what it must according to its writes and
+/// what it has seen, that no file contradicts itself, and that a device that joins now gets the same content.
 ///
-/// It brings nothing together: call `world.sync()` before.
+/// It does not sync the devices: call `world.sync()` before.
 /// - Throws: `SimulationFailure`.
 public func expectConverged(_ world: World) throws {
   do {

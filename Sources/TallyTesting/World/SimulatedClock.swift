@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The clock of one simulated device. It stands still except when it is told otherwise, and may be set to anything.
+/// The clock of one simulated device. It stands still unless it is advanced, and may be set to any time.
 public final class SimulatedClock: Sendable {
   private let time: Mutex<UInt64>
 
@@ -13,7 +13,7 @@ public final class SimulatedClock: Sendable {
     set { time.withLock { $0 = newValue } }
   }
 
-  /// The date that the device believes.
+  /// The time as a date, as the device sees it.
   public var date: Date {
     get { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
     set { milliseconds = UInt64(max(0, newValue.timeIntervalSince1970 * 1000)) }

@@ -1,8 +1,8 @@
-/// The network between simulated replicas, and which of them can reach each other. At first all can reach all others.
+/// The network between simulated replicas. It decides which of them can reach each other; at first all can.
 ///
-/// Connections carry messages in order, each once or not at all, as `SyncConnection` demands of every transport; what
-/// a network loses, it loses by breaking the connection. Deltas that travel as files are lost, duplicated and late:
-/// see `World.Weather`.
+/// Connections carry messages in order, each once or not at all, as `SyncConnection` requires of every transport; the
+/// network loses messages only by breaking the connection. Deltas that travel as files are lost, duplicated and
+/// delayed: see `World.Weather`.
 public final class SimulatedNetwork {
   private struct Way: Hashable {
     var from, to: Int
@@ -11,7 +11,7 @@ public final class SimulatedNetwork {
   private var blocked: Set<Way> = []
   private var slow: Set<Way> = []
   var onChange: (String) -> Void = { _ in }
-  /// After so many messages each new connection breaks; nil if none does.
+  /// The number of messages after which each new connection breaks; nil if none breaks.
   public var messagesBeforeCut: Int?
 
   init() {}
@@ -30,19 +30,20 @@ public final class SimulatedNetwork {
     onChange("the network is split into \(groups)")
   }
 
-  /// Messages of one replica to another no longer arrive; those the other way do.
+  /// Blocks messages in one direction: those from one replica to another no longer arrive, those in the other direction
+  /// do.
   public func block(from: Int, to: Int) {
     blocked.insert(Way(from: from, to: to))
     onChange("messages of \(from) to \(to) no longer arrive")
   }
 
-  /// Makes a way slow: in random runs its messages wait while others overtake them.
+  /// Makes one direction slow: in random runs its messages wait while others overtake them.
   public func slow(from: Int, to: Int) {
     slow.insert(Way(from: from, to: to))
     onChange("messages of \(from) to \(to) take long")
   }
 
-  /// Everybody reaches everybody again, and connections hold.
+  /// Lets all replicas reach each other again, over connections that do not break.
   public func heal() {
     (blocked, slow, messagesBeforeCut) = ([], [], nil)
     onChange("the network is whole")

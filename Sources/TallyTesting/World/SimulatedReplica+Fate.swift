@@ -3,14 +3,14 @@ import TallyStore
 
 /// The fate of a device: what happens to it.
 extension SimulatedReplica {
-  /// The device is lost forever, with all that only it knew.
+  /// Loses the device forever, with all data that only it had.
   public func lose() {
     world.note("replica \(index) is lost")
     world.disconnect(index)
     isLost = true
   }
 
-  /// The app is ended and starts again, with this version of its schema.
+  /// Ends the app and starts it again with this version of its schema.
   public func upgrade(to schema: Schema) throws {
     guard schema != self.schema else { return }
     world.note("replica \(index) gets another version of the app")
@@ -18,7 +18,7 @@ extension SimulatedReplica {
     try restart()
   }
 
-  /// The app is ended anywhere and starts again: all that it wrote is there.
+  /// Ends the app abruptly and starts it again. Everything that it wrote remains.
   public func restart() throws {
     world.disconnect(index)
     if storage.disk == nil { hasWholeJournal = false }
@@ -26,10 +26,10 @@ extension SimulatedReplica {
     try noteCommit()
   }
 
-  /// The power fails. What was not on the disk is gone or not, as the seed says; what anybody else has seen must be
-  /// there.
+  /// Lets the power fail. The seed decides whether data that was not on the disk is lost; anything that another replica
+  /// has seen must remain.
   ///
-  /// Without a disk (`Faults.power` was not asked for, and the script did not ask for one) it is a restart.
+  /// Without a disk (neither `Faults.power` nor the script requested one) it is a restart.
   public func powerCut() throws {
     guard let disk = storage.disk else { return try restart() }
     world.note("replica \(index) loses power")
@@ -69,7 +69,7 @@ extension SimulatedReplica {
     }
   }
 
-  /// Copies the store's file away, for `restoreBackup()`.
+  /// Makes a copy of the store's file, for `restoreBackup()`.
   public func backUp() throws {
     guard let disk = storage.disk else { return }
     world.note("replica \(index) is backed up")
@@ -77,8 +77,8 @@ extension SimulatedReplica {
     storage.backup = (disk.image.copied(), seen, schema)
   }
 
-  /// Puts the copy back that `backUp` made: the device has forgotten everything since, and must not go on under its old
-  /// id.
+  /// Restores the copy that `backUp` made. The device has forgotten everything since and must not continue under its
+  /// old id.
   public func restoreBackup() throws {
     guard let disk = storage.disk, let backup = storage.backup else { return }
     world.note("replica \(index) is restored from its backup")
@@ -87,7 +87,7 @@ extension SimulatedReplica {
     try begin(on: disk, backup.seen)
   }
 
-  /// The device is replaced by a new one, which begins with a copy of another one's file.
+  /// Replaces the device with a new one, which begins with a copy of another device's file.
   public func become(copyOf other: SimulatedReplica) throws {
     guard let disk = storage.disk, let source = other.storage.disk, other !== self else { return }
     world.note("replica \(index) begins again as a copy of \(other.index)")

@@ -5,18 +5,18 @@ import TallySync
 
 /// One installation of the app in a simulated world: a real store, with a clock of its own.
 ///
-/// Records written with `write` and `restore` count as acknowledged: a world holds its replicas to it. Use `store` for
-/// everything that only reads.
+/// Records written with `write` and `restore` count as acknowledged, and the world checks that they are kept. Use
+/// `store` for everything that only reads.
 public final class SimulatedReplica {
-  /// The place of this device in `World.replicas`.
+  /// The index of this device in `World.replicas`.
   public let index: Int
-  /// The clock that the replica reads the time from.
+  /// The clock from which the replica reads the time.
   public let clock: SimulatedClock
-  /// The store. A restart puts another in its place.
+  /// The device's store. A restart replaces it with another object.
   public internal(set) var store: Store
-  /// The schema that its version of the app has.
+  /// The schema of the device's version of the app.
   public internal(set) var schema: Schema
-  /// Whether the device is lost forever.
+  /// Whether the device has been lost forever.
   public internal(set) var isLost = false
   /// Whether its conflict journal has everything since it began.
   var hasWholeJournal = true
@@ -56,11 +56,12 @@ public final class SimulatedReplica {
 
   // MARK: As the app
 
-  /// Reads from the device's store, as `Store.read` does.
+  /// Reads from the device's store, as `Store.read` does, and returns what the body returns.
   public func read<T>(_ body: (Database) throws -> T) throws -> T { try store.read(body) }
 
-  /// Writes in one transaction, as `Store.write`. A millisecond passes first.
-  /// - Throws: what `Store.write` throws; nothing has changed then.
+  /// Writes in one transaction, as `Store.write` does, and returns what the body returns. The clock first advances by a
+  /// millisecond.
+  /// - Throws: the errors of `Store.write`; then nothing has changed.
   @discardableResult
   public func write<T>(_ body: (Database) throws -> T) throws -> T {
     clock.advance(milliseconds: 1)
@@ -78,7 +79,7 @@ public final class SimulatedReplica {
     return commit.value
   }
 
-  /// Brings a deleted record back, as `Store.restore`.
+  /// Restores a deleted record, as `Store.restore` does.
   public func restore(_ name: AnyRecordName) throws {
     clock.advance(milliseconds: 1)
     let operations = world.oracle.restore(name.text, seen: seen, schema)
@@ -92,7 +93,7 @@ public final class SimulatedReplica {
     }
   }
 
-  /// Brings a seed set into the store, as `Store.seed`.
+  /// Applies a seed set to the store, as `Store.seed` does, and returns its report.
   @discardableResult
   public func seed(_ set: SeedSet) throws -> SeedReport {
     clock.advance(milliseconds: 1)

@@ -1,19 +1,19 @@
-/// A failure that a simulation found, with what is needed to reproduce it.
+/// A failure that a simulation found, with the information to reproduce it.
 public struct SimulationFailure: Error, Sendable, CustomStringConvertible {
-  /// A description of what a user would see and must not, or of what was thrown.
+  /// A description of the wrong behavior that a user would see, or of the thrown error.
   public let message: String
-  /// The run's seed: `TALLY_SEED` with this number plays the run again.
+  /// The run's seed. Set `TALLY_SEED` to this number to replay the run.
   public let seed: UInt64
-  /// The events until then, oldest first.
+  /// The events before the failure, oldest first.
   public let trace: [String]
-  /// The error that was thrown, if any.
+  /// The underlying error; nil if there is none.
   public let cause: (any Error)?
 
   init(_ message: String, seed: UInt64, trace: [String], cause: (any Error)? = nil) {
     (self.message, self.seed, self.trace, self.cause) = (message, seed, trace, cause)
   }
 
-  /// The seed, the message and the trace, a line each.
+  /// The seed, the message and the events of the trace, one per line.
   public var description: String {
     let steps = trace.enumerated().map { "  \($0.offset + 1). \($0.element)" }
     return (["TALLY_SEED=\(seed)", message] + steps).joined(separator: "\n")

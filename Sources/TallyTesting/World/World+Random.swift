@@ -2,7 +2,7 @@ import TallyCRDT
 import TallyStore
 
 extension World {
-  /// Lets random things happen: edits, syncs, and the faults that are asked for.
+  /// Performs random steps: edits, syncs, and the given kinds of fault.
   public func run(steps: Int, faults: Faults = .all) throws {
     var weather = Weather(faults, &random)
     if faults.contains(.purges) { try beginRemovals() }

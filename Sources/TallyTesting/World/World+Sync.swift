@@ -3,7 +3,7 @@ import TallySync
 extension World {
   // MARK: Sync
 
-  /// Lets all devices that reach each other sync, until each has what the others had.
+  /// Syncs all devices that can reach each other until each has what the others had.
   /// - Throws: `Finding` if a session fails or does not end although its connection holds.
   public func sync() throws {
     // Twice: what the last brings, the first must get. What is said again on the way takes another round.
@@ -14,8 +14,8 @@ extension World {
     }
   }
 
-  /// Two devices sync, if they reach each other.
-  /// - Returns: whether both were done.
+  /// Syncs two devices if they can reach each other.
+  /// - Returns: whether both finished the sync.
   @discardableResult
   public func sync(_ one: Int, _ other: Int) throws -> Bool {
     guard one != other, !replicas[one].isLost, !replicas[other].isLost else { return false }
@@ -69,7 +69,7 @@ extension World {
 
   // MARK: Peace
 
-  /// Ends all faults: the network is whole, files have arrived, every app is new.
+  /// Ends all faults: the network is whole, files arrive, and every app is up to date.
   public func heal() throws {
     for connection in connections { cut(connection) }
     try checkCuts()

@@ -4,18 +4,18 @@ import TallyCRDT
 import TallyStore
 import TallySync
 
-/// Devices of one app, with their clocks and the network between them, in one thread and in simulated time: everything
-/// that happens follows from the seed, and costs microseconds instead of waiting.
+/// Simulated devices of one app, with their clocks and the network between them, in one thread and in simulated time.
+/// The seed determines everything that happens, and nothing waits for real time.
 ///
-/// The stores are real; so are SQLite, the sync sessions and the mailboxes. What they are held to is a specification
-/// that shares no code with them: it knows what each replica was told and what it had seen at the time, and from that
-/// what each must show.
+/// The stores are real; so are SQLite, the sync sessions and the mailboxes. They are checked against a specification
+/// that shares no code with them: it knows what each replica wrote and what it had seen at the time, and derives what
+/// each must show.
 public final class World {
-  /// The number that everything random follows from.
+  /// The number that determines everything random.
   public let seed: UInt64
-  /// The network between the devices: who reaches whom, and when it breaks.
+  /// The network between the devices, which decides who reaches whom and when connections break.
   public let network = SimulatedNetwork()
-  /// All devices, also those that are lost.
+  /// All devices, including lost ones.
   public private(set) var replicas: [SimulatedReplica] = []
   /// The time that sessions go by. It stands still but for what `pass` lets go by, and while a connection is cut.
   let time = StepTime()
@@ -74,16 +74,16 @@ public final class World {
 
   // MARK: Devices
 
-  /// One of the devices, by number.
+  /// Returns one of the devices by its number.
   public func replica(_ index: Int) -> SimulatedReplica { replicas[index] }
 
   /// The devices that are not lost.
   public var present: [SimulatedReplica] { replicas.filter { !$0.isLost } }
 
   /// Adds a new installation, which joins the others.
-  /// - Parameter schema: its version of the app's schema; the world's if it is left out.
-  /// - Returns: the new device; its number is the next one.
-  /// - Throws: what making its store throws. No device has joined then.
+  /// - Parameter schema: the schema of its version of the app; by default the world's.
+  /// - Returns: the new device, which has the next number.
+  /// - Throws: the error of creating its store. Then no device has joined.
   @discardableResult
   public func addReplica(schema: Schema? = nil) throws -> SimulatedReplica {
     let compaction = removals?.drawCompaction()
@@ -97,7 +97,7 @@ public final class World {
   /// Puts another device in the place of one that has done nothing yet.
   func replace(_ replica: SimulatedReplica) { replicas[replica.index] = replica }
 
-  /// A UUID that follows from the seed, for records that must be the same when a run is played again.
+  /// Returns a UUID that the seed determines, for records that must be the same when a run is replayed.
   public func uuid() -> UUID {
     let (high, low) = (random.next(), random.next())
     return withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
@@ -177,7 +177,8 @@ public final class World {
 
   // MARK: Mailbox
 
-  /// A replica visits the mailbox that all share: takes what has arrived, puts what is missing.
+  /// Lets a replica visit the mailbox that all share: it takes in what has arrived, puts what is missing, and returns
+  /// the report of the pass.
   @discardableResult
   public func visitMailbox(_ index: Int) throws -> MailboxReport {
     let replica = replicas[index]
