@@ -237,14 +237,14 @@
         encode: { $0?.databaseValue ?? .null })
     }
 
-    /// A position in no list.
+    /// Refuses a position without a list.
     public static func column(
       _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName _: String? = nil
     ) -> RefusedColumn<Refusal.PositionInNoList> { RefusedColumn() }
   }
 
   extension EntityColumn where Value == ListPosition {
-    /// A position that is not optional.
+    /// Refuses a position that is not optional.
     public static func column(
       _ name: String, default _: @autoclosure () -> Value, isConstant _: Bool, wireName _: String? = nil,
       within _: String = ""
@@ -257,76 +257,76 @@
   // no column gets a `RefusedColumn`, whose property says why.
 
   extension EntityColumn {
-    /// A reference that is not optional.
+    /// Refuses a reference that is not optional.
     public static func column<Target: Entity>(
       _ name: String, default _: @autoclosure () -> Value, isConstant _: Bool, wireName _: String? = nil,
       onDelete _: DeleteRule = .nullify, isIndexed _: Bool = true
     ) -> RefusedColumn<Refusal.RequiredReference> where Value == RecordName<Target> { RefusedColumn() }
 
-    /// A reference that was renamed.
+    /// Refuses a reference that was renamed.
     public static func column<Target: Entity>(
       _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName _: String,
       onDelete _: DeleteRule = .nullify, isIndexed _: Bool = true
     ) -> RefusedColumn<Refusal.RenamedReference> where Value == RecordName<Target>? { RefusedColumn() }
 
-    /// Many references in one value.
+    /// Refuses many references in one value.
     public static func column<Target: Entity>(
       _ name: String, default _: @autoclosure () -> Value, isConstant _: Bool, wireName _: String? = nil
     ) -> RefusedColumn<Refusal.References> where Value: Sequence, Value.Element == RecordName<Target> {
       RefusedColumn()
     }
 
-    /// Many references in one value, or none.
+    /// Refuses an optional value of many references.
     public static func column<Target: Entity, Records: Sequence>(
       _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName _: String? = nil
     ) -> RefusedColumn<Refusal.References> where Value == Records?, Records.Element == RecordName<Target> {
       RefusedColumn()
     }
 
-    /// A record.
+    /// Refuses a whole record instead of its name.
     public static func column(
       _ name: String, default _: @autoclosure () -> Value, isConstant _: Bool, wireName _: String? = nil,
       onDelete _: DeleteRule = .nullify, isIndexed _: Bool = true
     ) -> RefusedColumn<Refusal.WholeRecord> where Value: Entity { RefusedColumn() }
 
-    /// A record, or none.
+    /// Refuses an optional whole record.
     public static func column<Target: Entity>(
       _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName _: String? = nil,
       onDelete _: DeleteRule = .nullify, isIndexed _: Bool = true
     ) -> RefusedColumn<Refusal.WholeRecord> where Value == Target? { RefusedColumn() }
 
-    /// A number that is too large for SQLite.
+    /// Refuses a number that is too large for SQLite.
     public static func column(
       _ name: String, default _: @autoclosure () -> Value, isConstant _: Bool, wireName _: String? = nil
     ) -> RefusedColumn<Refusal.Unsigned> where Value: UnsignedWord { RefusedColumn() }
 
-    /// A number that is too large for SQLite, or null.
+    /// Refuses an optional number that is too large for SQLite.
     public static func column<Number: UnsignedWord>(
       _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName _: String? = nil
     ) -> RefusedColumn<Refusal.Unsigned> where Value == Number? { RefusedColumn() }
 
-    /// No reference, with the delete rule of one.
+    /// Refuses a delete rule for a property that is not a reference.
     @_disfavoredOverload
     public static func column(
       _ name: String, default _: @autoclosure () -> Value? = nil, isConstant _: Bool = false, wireName _: String? = nil,
       onDelete _: DeleteRule, isIndexed _: Bool = true
     ) -> RefusedColumn<Refusal.NoReference> { RefusedColumn() }
 
-    /// No reference, with the index of one.
+    /// Refuses an index option for a property that is not a reference.
     @_disfavoredOverload
     public static func column(
       _ name: String, default _: @autoclosure () -> Value? = nil, isConstant _: Bool = false, wireName _: String? = nil,
       isIndexed _: Bool
     ) -> RefusedColumn<Refusal.NoReference> { RefusedColumn() }
 
-    /// No position, with the list of one.
+    /// Refuses a list for a property that is not a position.
     @_disfavoredOverload
     public static func column(
       _ name: String, default _: @autoclosure () -> Value? = nil, isConstant _: Bool = false, wireName _: String? = nil,
       within _: String
     ) -> RefusedColumn<Refusal.NoPosition> { RefusedColumn() }
 
-    /// A type that nothing can be made of.
+    /// Unavailable: no column can hold this type.
     @_disfavoredOverload
     @available(
       *, unavailable,

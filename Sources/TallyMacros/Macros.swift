@@ -2,7 +2,7 @@
   @_exported import GRDB
   import TallyStore
 
-  /// Makes a struct a record type: its schema, its columns and its conformances follow from its stored properties.
+  /// Makes a struct an entity: its schema, its columns and its conformances follow from its stored properties.
   ///
   /// ```swift
   /// @Entity struct Person {
@@ -42,27 +42,27 @@
   /// | a type with a raw value | as its raw value |
   /// | any other `Codable` type | json |
   ///
-  /// The column of a `T?` is nullable. Any other property needs a default: another device may not know the field, or
-  /// may never have written it. A literal, an enum's case or a static member is the column's default as well, for text,
-  /// numbers and yes-or-no, and must stay as it is. A default that is computed, such as `Date()`, is made for each new
-  /// record; the column is null until it is written.
+  /// The column of a `T?` is nullable. Any other property needs a default, because another device may not know the
+  /// field or may never have written it. For text, numbers and Boolean values, a literal, an enum's case or a static
+  /// member is also the column's default and must not change. A computed default, such as `Date()`, is evaluated for
+  /// each new record; its column is null until it is written.
   ///
-  /// A value that cannot be read never fails a whole fetch: an enum's case from a newer version of the app, JSON of
-  /// another shape, or a null reads as the default, or as nil, and is logged once at the level warning under the label
-  /// `tally.entity`. Saving the record writes it back as it was, unless the property was set to something else. JSON
-  /// keeps the keys that this version of the type does not know, and a value that was not changed its text. Only a row
-  /// without a readable `id` throws.
+  /// A value that cannot be read never makes a whole fetch fail: an enum's case from a newer version of the app, JSON
+  /// of another shape, or a null is read as the default or as nil, and is logged once at the level warning under the
+  /// label `tally.entity`. Saving the record writes the value back unchanged, unless the property was set to something
+  /// else. JSON keeps the keys that this version of the type does not know, and an unchanged value keeps its text. Only
+  /// a row without a readable `id` throws.
   ///
   /// A declaration that cannot be a table does not compile, and the error gives the reason: a class, a generic struct,
-  /// a property without a default, an `id` that is no `RecordName` of this struct, and others that the page "Defining
-  /// entities" lists.
+  /// a property without a default, an `id` that is not a `RecordName` of this struct, and others that the page
+  /// "Defining entities" lists.
   ///
   /// - Parameters:
-  ///   - type: the type of the records, which is the table's name too, and never changes; the struct's name by default.
+  ///   - type: the type of the records, which is also the table's name and never changes; by default the struct's name.
   ///   - deleteWins: whether a delete beats concurrent edits. By default a concurrent edit keeps the record.
-  ///   - follows: what a person's edit means for later versions of a seed.
-  ///   - unique: properties whose values no two records show at the same time, and what the second one shows: optional
-  ///     ones without a default.
+  ///   - follows: how a user's edit of a seeded record affects later versions of the seed.
+  ///   - unique: the properties whose values no two records show at the same time, and what the second record shows.
+  ///     They must be optional and have no default.
   @attached(
     member, names: named(schema), named(databaseTableName), named(Columns), named(EntityColumns), named(unreadValues),
     named(init), named(encode))

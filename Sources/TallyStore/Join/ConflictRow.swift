@@ -10,9 +10,9 @@ public struct ConflictRow: Decodable, Sendable, FetchableRecord, TableRecord {
   public static let databaseTableName = "tally_conflict"
   /// The entry's number: a later entry has a higher one.
   public var n: Int64
-  /// When this replica noticed, in milliseconds since 1970 by its own clock.
+  /// The time at which this replica noticed the conflict, in milliseconds since 1970 by its own clock.
   public var noticed: Int64
-  /// The whole name of the record, as its `id` column holds it.
+  /// The whole name of the record, as in its `id` column.
   public var name: String
   /// The field's wire name, which a rename does not change.
   public var field: String

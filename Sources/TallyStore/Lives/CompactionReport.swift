@@ -2,16 +2,17 @@ import TallyCRDT
 
 /// The outcome of a compaction or a purge.
 public struct CompactionReport: Sendable, Equatable {
-  /// The number of records whose content was removed; of a dry run, would have been.
+  /// The number of records whose content was removed or, in a dry run, would have been removed.
   public var emptied = 0
-  /// The bytes of the values that were removed.
+  /// The number of bytes of the removed values.
   public var byteCount = 0
-  /// The number of deleted records that still have content, because they can be restored for a while.
+  /// The number of deleted records that still have content because they can still be restored.
   public var waiting = 0
-  /// The bytes of the pages that the file gave back, by which it is smaller once no reader has an older state of it; of
-  /// a dry run, what the pages that are free by now would give. See ``Vacuum``.
+  /// The number of bytes by which the file shrinks through returned pages, once no reader uses an older state of it; in
+  /// a dry run, the number for the pages that are free now. See ``Vacuum``.
   public var reclaimed = 0
-  /// The bytes of the free pages that stay in the file, where new content goes first. A purge does not count them.
+  /// The number of bytes of free pages that stay in the file and are used for new content first. A purge does not count
+  /// them.
   public var reclaimable = 0
 
   mutating func add(_ other: CompactionReport) {

@@ -5,12 +5,12 @@ import TallyCRDT
 public struct DeletedRecord: Sendable, Equatable {
   /// The name of the record, for ``Store/restore(_:)`` or ``Store/purge(_:)``.
   public var name: AnyRecordName
-  /// The latest delete: by which device, and when by its clock.
+  /// The stamp of the latest delete: the device that deleted the record, and the time by its clock.
   public var delete: Stamp
-  /// The values that it had, by columns; those that were never written have their defaults.
+  /// The record's last values, by column; fields that were never written have their defaults.
   public var values: [String: Value]
-  /// Until when it can be restored, as far as is known: a compaction after that removes its content. Nil as long as no
-  /// other device has heard of the delete, since the time counts from then.
+  /// The time until which the record can be restored, as far as this store knows: a later compaction removes its
+  /// content. Nil as long as no other device has received the delete, because the time counts from then.
   public var restorableUntil: Date?
 }
 

@@ -2,23 +2,24 @@ import Logging
 import TallyCRDT
 import TallyWire
 
-/// The outcome of seeding: whether it was new, and what it replaced.
+/// The outcome of seeding: whether the version was new, and which records it replaced.
 public struct SeedReport: Sendable, Equatable {
-  /// Whether this call brought the version into the store; false if it was here, from an earlier call or from a peer.
+  /// Whether this call added the version to the store; false if the store already had it from an earlier call or from a
+  /// peer.
   public var isNew = false
-  /// Records of older app versions that were taken for duplicates and gave way to their seeds.
+  /// The records of older app versions that were recognized as duplicates and gave way to their seeds.
   public var adopted: [AnyRecordName] = []
   /// The virtual replica of this version.
   public var replica: ReplicaID
 }
 
-/// A seed set that a store knows of.
+/// The status of a seed set that a store knows.
 public struct SeedSetStatus: Sendable, Equatable {
-  /// One version of the set that is known here.
+  /// One version of the set that the store has.
   public struct Version: Sendable, Equatable {
     /// The number of the version, counted from 1.
     public var version: Int
-    /// Its virtual replica. Two builds that ship different content under one version have two.
+    /// The virtual replica of the version. Two builds that ship different content under one version have two.
     public var replica: ReplicaID
     /// The number of records in the set.
     public var records: Int
@@ -26,9 +27,9 @@ public struct SeedSetStatus: Sendable, Equatable {
 
   /// The name of the seed set.
   public var name: String
-  /// The versions that are here, ascending.
+  /// The versions that the store has, ascending.
   public var versions: [Version]
-  /// The version that this store's app seeded; nil if all came from peers.
+  /// The version that this store's app has seeded; nil if all versions came from peers.
   public var applied: Int?
 }
 

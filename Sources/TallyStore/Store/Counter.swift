@@ -2,7 +2,7 @@ import GRDB
 import Synchronization
 import TallyCRDT
 
-/// A counter of an entity: a number to which devices add, and of which every addition counts.
+/// A counter of an entity: a number to which devices add, and in which every addition counts.
 ///
 /// ```swift
 /// extension Game { static let score = Counter<Game>("score") }
@@ -11,17 +11,17 @@ import TallyCRDT
 /// try store.write { db in try Game.score.add(1, to: chess, in: db) }
 /// ```
 ///
-/// The number is an ordinary column, for queries and for structs that are read. What is written to the column by SQL or
-/// as part of a struct is an addition as well: that of the difference to what the row showed before the transaction. So
-/// `UPDATE Game SET score = score + 1` does what ``add(_:to:in:)`` does, but to save a struct that was read before a
-/// sync takes back what came with it. GRDB's `updateChanges` writes only what the app has changed.
+/// The number is an ordinary column for queries and for reading structs. Writing the column with SQL or as part of a
+/// struct is an addition too: it adds the difference from the value that the row showed before the transaction. So
+/// `UPDATE Game SET score = score + 1` does the same as ``add(_:to:in:)``, but saving a struct that was read before a
+/// sync undoes what the sync added. GRDB's `updateChanges` writes only what the app has changed.
 ///
-/// Both calls take the database of a ``Store/write(_:)``, and run where that runs.
+/// Both calls take the database of a ``Store/write(_:)`` and run on its thread.
 public struct Counter<Record: Entity>: Sendable {
   /// The name of the counter's column.
   public let name: String
 
-  /// The counter of this name in the entity's schema, for a constant of the entity.
+  /// Creates the counter of this name in the entity's schema, for a constant of the entity.
   ///
   /// ```swift
   /// let score = Counter<Game>("score")
@@ -35,43 +35,43 @@ public struct Counter<Record: Entity>: Sendable {
     self.name = name
   }
 
-  /// Adds to the counter of one record. What other devices add meanwhile counts as well.
+  /// Adds to the counter of one record. Concurrent additions of other devices count too.
   ///
   /// ```swift
   /// try store.write { db in try Game.score.add(3, to: chess, in: db) }
   /// ```
   ///
-  /// An addition is an edit: a record that another device has deleted without having seen it stays, unless deletes win.
+  /// An addition is an edit: it keeps a record that another device deletes without having seen it, unless deletes win.
   /// Cost: one row.
   /// - Parameters:
-  ///   - amount: what to add; less than 0 to take away.
-  ///   - id: the record.
+  ///   - amount: the number to add; negative to subtract.
+  ///   - id: the name of the record.
   ///   - db: the database of a write.
-  /// - Throws: `StoreError.noSuchRecord` if the record is not there, `.valueTooLarge` if the number would not fit into
-  ///   64 bits, `.writeIgnored` if a trigger of the app's ignores the write; GRDB's `DatabaseError`. Nothing has
-  ///   changed then.
+  /// - Throws: `StoreError.noSuchRecord` if the record does not exist, `.valueTooLarge` if the number would not fit
+  ///   into 64 bits, `.writeIgnored` if a trigger of the app ignores the write; GRDB's `DatabaseError`. Then nothing
+  ///   has changed.
   public func add(_ amount: Int64, to id: RecordName<Record>, in db: Database) throws {
     try Schema.add(db, id.name, Record.schema.type, name, amount)
   }
 
-  /// Makes the counter of one record show a number. Of two devices that set at once the later counts; what either adds
-  /// without having seen the set that counts is added to it.
+  /// Sets the counter of one record to a number. If two devices set it at once, the later one wins; additions by
+  /// devices that have not seen the winning set are added to it.
   ///
   /// ```swift
   /// try store.write { db in try Game.score.set(0, of: chess, in: db) }
   /// ```
   ///
-  /// `UPDATE Game SET score = 0` is something else: it takes away what the row shows, so that two devices which do it
-  /// at once take it away twice.
+  /// `UPDATE Game SET score = 0` is different: it subtracts the value that the row shows, so two devices that run it at
+  /// once subtract it twice.
   ///
-  /// The number is written by a statement of the app's, for its triggers and checks. Changes that the transaction has
-  /// made before are captured first, as if it ended there: references must hold by then. A `StoreError` ends the whole
-  /// transaction, also if the app catches it; so does a savepoint that is rolled back after such a call within it.
+  /// The number is written by an ordinary statement, so the app's triggers and checks apply. Earlier changes of the
+  /// transaction are captured first, as if it ended there, so references must be valid by then. A `StoreError` ends the
+  /// whole transaction, even if the app catches it; so does rolling back a savepoint within which this was called.
   /// Cost: one row.
-  /// - Throws: `StoreError.noSuchRecord` if the record is not there; `.valueTooLarge` if the number and what was added
-  ///   are too far apart for 64 bits; `.writeIgnored` if a trigger of the app's ignores the write; `.notInWrite` if
-  ///   `db` is not that of a store's write; GRDB's `DatabaseError` if a check or trigger refuses the number. Nothing
-  ///   has changed then.
+  /// - Throws: `StoreError.noSuchRecord` if the record does not exist; `.valueTooLarge` if the difference between the
+  ///   number and the sum of additions does not fit into 64 bits; `.writeIgnored` if a trigger of the app ignores the
+  ///   write; `.notInWrite` if `db` is not the database of a store's write; GRDB's `DatabaseError` if a check or
+  ///   trigger refuses the number. Then nothing has changed.
   public func set(_ number: Int64, of id: RecordName<Record>, in db: Database) throws {
     try ColumnSetting.set(name, of: id.name, to: .integer(number), in: db)
   }
@@ -83,8 +83,8 @@ extension Schema {
   /// ```swift
   /// try schema.add(db, AnyRecordName("Game|~|chess"), "score", 1)
   /// ```
-  /// - Throws: `StoreError.unknownType`, `.unknownField`, `.typeMismatch` for a field that is no counter,
-  ///   `.noSuchRecord`, `.valueTooLarge`, `.writeIgnored`; GRDB's `DatabaseError`. Nothing has changed then.
+  /// - Throws: `StoreError.unknownType`, `.unknownField`, `.typeMismatch` for a field that is not a counter,
+  ///   `.noSuchRecord`, `.valueTooLarge`, `.writeIgnored`; GRDB's `DatabaseError`. Then nothing has changed.
   public func add(_ db: Database, _ name: AnyRecordName, _ counter: String, _ amount: Int64) throws {
     guard try field(counter, of: name).kind == .counter else {
       throw StoreError(.typeMismatch, "\(name.type).\(counter) is no counter: write its value")
@@ -100,7 +100,7 @@ extension Schema {
   /// ```
   /// - Throws: `StoreError.unknownType`, `.unknownField`, `.typeMismatch` for any other field and for a value that does
   ///   not fit, `.noSuchRecord`, `.valueTooLarge`, `.writeIgnored`, `.notInWrite`; GRDB's `DatabaseError` if a check or
-  ///   trigger refuses the value. Nothing has changed then.
+  ///   trigger refuses the value. Then nothing has changed.
   public func set(_ db: Database, _ name: AnyRecordName, _ field: String, to value: Value) throws {
     _ = try self.field(field, of: name)
     try ColumnSetting.set(field, of: name, to: value, in: db)

@@ -2,13 +2,13 @@ import Foundation
 import GRDB
 import TallyCRDT
 
-/// A record of a type known only at run time, as the app sees it.
+/// A record of a type that is known only at run time, as the app sees it.
 public struct DynamicRecord: Sendable, Equatable {
   /// The whole name of the record, with its type.
   public var name: AnyRecordName
   /// The fields and references by column name; all columns of the table.
   public var fields: [String: Value]
-  /// The members of each relationship: in their order if it is ordered, else ascending.
+  /// The members of each relationship: in their order if the relationship is ordered, otherwise ascending.
   public var links: [String: [AnyRecordName]]
 
   /// Creates a record in memory, without writing it.
@@ -25,12 +25,12 @@ public struct DynamicRecord: Sendable, Equatable {
 
 /// Records without Swift types: for tools, importers and tests. Apps with types of their own use GRDB's records.
 extension Schema {
-  /// Reads a record with all of its columns and members, without a Swift type.
+  /// Returns a record with all of its columns and members, without a Swift type.
   ///
   /// ```swift
   /// let record = try schema.record(db, AnyRecordName("Game|~|chess"))
   /// ```
-  /// - Returns: the record as the app sees it; nil if it is not there.
+  /// - Returns: the record as the app sees it; nil if it does not exist.
   /// - Throws: `StoreError.unknownType`; GRDB's `DatabaseError`.
   public func record(_ db: Database, _ name: AnyRecordName) throws -> DynamicRecord? {
     let entity = try entity(of: name)
@@ -64,8 +64,8 @@ extension Schema {
     return record
   }
 
-  /// The names of all records of a type that the app sees, ascending by their bytes. They are all in memory at once.
-  /// - Returns: the names; a row that another program wrote under an invalid name is left out.
+  /// Returns the names of all visible records of a type, ascending by their bytes. They are all in memory at once.
+  /// - Returns: the names; a row that another program wrote under an invalid name is omitted.
   /// - Throws: `StoreError.unknownType`; GRDB's `DatabaseError`.
   public func names(_ db: Database, of type: String) throws -> [AnyRecordName] {
     guard let entity = self[type] else { throw unknown(type) }
@@ -75,16 +75,16 @@ extension Schema {
     }
   }
 
-  /// Inserts a record, or changes the given fields of one that is there; its other fields stay.
+  /// Inserts a record, or changes the given fields of an existing one, whose other fields stay unchanged.
   ///
   /// ```swift
   /// try schema.put(db, AnyRecordName("Game|~|chess"), ["name": "Chess"])
   /// ```
   ///
-  /// Fields are given by column names, references as texts.
+  /// Fields are given by column name, references as text.
   /// - Throws: `StoreError.unknownType`, `.unknownField`, `.typeMismatch`; GRDB's `DatabaseError` if a constraint of
-  ///   the app's own refuses the row; `.writeIgnored` if a trigger or conflict clause of the app's ignores it. Nothing
-  ///   was written then.
+  ///   the app refuses the row; `.writeIgnored` if a trigger or conflict clause of the app ignores it. Then nothing was
+  ///   written.
   public func put(_ db: Database, _ name: AnyRecordName, _ fields: [String: Value]) throws {
     let entity = try entity(of: name)
     let assignments = fields.sorted { $0.key < $1.key }
@@ -93,7 +93,7 @@ extension Schema {
     try put.run(name, assignments.lazy.map(\.value))
   }
 
-  /// Deletes a record; what it owns goes with it when the transaction ends.
+  /// Deletes a record. The records that it owns disappear with it when the transaction ends.
   /// - Throws: `StoreError.unknownType`, `.noSuchRecord`, `.writeIgnored`; at the end of the transaction
   ///   `.deleteDenied`.
   public func delete(_ db: Database, _ name: AnyRecordName) throws {
@@ -107,12 +107,12 @@ extension Schema {
     throw StoreError(.noSuchRecord, "no record named \(name)")
   }
 
-  /// Adds a member to a relationship; nothing happens if it is one. With a place, which an ordered relationship takes,
-  /// one that is a member moves there.
-  /// - Throws: `StoreError.unknownType`, `.unknownRelationship`, `.typeMismatch`; as ``put(_:_:_:)`` if something of
-  ///   the app's own refuses the member; at the end of the transaction
-  ///   `.danglingReference` if one of the two is not there. With a place `.noSuchRecord`, `.positionTooDeep`,
-  ///   `.invalidSchema`.
+  /// Adds a member to a relationship; does nothing if it is already a member. In an ordered relationship a place can be
+  /// given; an existing member moves there.
+  /// - Throws: `StoreError.unknownType`, `.unknownRelationship`, `.typeMismatch`; the errors of ``put(_:_:_:)`` if a
+  ///   constraint, trigger or conflict clause of the app refuses the member; at the end of the transaction
+  ///   `.danglingReference` if one of the two records does not exist. With a place also `.noSuchRecord`,
+  ///   `.positionTooDeep`, `.invalidSchema`.
   public func link(
     _ db: Database, _ name: AnyRecordName, _ relationship: String, to target: AnyRecordName,
     at place: ListPlace<AnyRecordName>? = nil
@@ -127,7 +127,7 @@ extension Schema {
     try OrderedRows(db, list, of: name.text).put(target.text, at: place.map(\.text))
   }
 
-  /// Removes a member from a relationship; nothing happens if it is not one. Adds that this device has not seen stay.
+  /// Removes a member from a relationship; does nothing if it is not a member. Adds that this device has not seen stay.
   /// - Throws: `StoreError.unknownType`, `.unknownRelationship`, `.typeMismatch`, `.writeIgnored`.
   public func unlink(_ db: Database, _ name: AnyRecordName, _ relationship: String, from target: AnyRecordName) throws {
     let table = try table(name, relationship, target)

@@ -1,17 +1,17 @@
 import Foundation
 
-/// The role of a file for a store, to check before a file of another kind is written under its name.
+/// The role of a file for a store. Check it before you write a file of another kind under its name.
 public enum FileRole: Sendable, Equatable {
   /// A database that is a Tally store.
   case store
   /// An SQLite database that is not a store, or not yet.
   case database
-  /// A file beside a store that belongs to it: its log, its token, a transfer that goes on.
+  /// A file beside a store that belongs to it: its log, its token, or an unfinished transfer.
   case part(of: String)
 
-  /// The role of the file at `path`; nil for a file that has none, and where there is no file.
+  /// Determines the role of the file at `path`; nil for a file without a role, and if there is no file.
   ///
-  /// Looks at names and at the first bytes of files, and opens no database. Databases that are in use keep their locks.
+  /// It examines names and the first bytes of files and opens no database, so databases in use keep their locks.
   public init?(of path: String) { self.init(of: path, SystemFiles()) }
 
   init?(of path: String, _ files: any StoreFiles) {
@@ -55,13 +55,13 @@ public enum FileRole: Sendable, Equatable {
 }
 
 extension Store {
-  /// Looks whether a store may have this name: a database may stand where one of the files beside it would be written.
-  /// For a dialog in which people choose a name; opening checks it too.
+  /// Checks whether a store may have this name: another database may have the name of one of the files that would be
+  /// written beside it. Use it in a dialog in which people choose a name; opening a store checks it too.
   ///
   /// ```swift
   /// try Store.checkPlace(path)
   /// ```
-  /// - Throws: `StoreError.pathTaken`.
+  /// - Throws: `StoreError.pathTaken` if it may not.
   public static func checkPlace(_ path: String) throws { try StoreFile.checkNeighbors(path, SystemFiles()) }
 }
 

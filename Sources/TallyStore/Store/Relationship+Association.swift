@@ -2,7 +2,7 @@ import GRDB
 import TallyCRDT
 
 extension Relationship {
-  /// The relationship as an association of GRDB's, from a record to its members, under the relationship's name.
+  /// The relationship as a GRDB association from a record to its members, under the relationship's name.
   ///
   /// ```swift
   /// struct GameWithPlayers: Decodable, FetchableRecord {
@@ -16,8 +16,8 @@ extension Relationship {
   /// }
   /// ```
   ///
-  /// It can be ordered, filtered and aggregated as any other, and `forKey(_:)` gives it another name. A request with it
-  /// costs one query for all records together, and an observation of it follows the join table too.
+  /// It can be ordered, filtered and aggregated like any other association, and `forKey(_:)` gives it another name. A
+  /// request with it costs one query for all records together, and an observation of it follows the join table too.
   public var association: HasManyThroughAssociation<Source, Target> {
     let joins = Table(table)
     return Source.hasMany(
@@ -32,7 +32,7 @@ extension Relationship {
   /// let busy = try Person.having(Game.players.inverse.isEmpty == false).fetchAll(db)
   /// ```
   ///
-  /// Its name is that which GRDB makes of the source's table, in the plural; `forKey(_:)` gives it another.
+  /// Its name is the plural that GRDB derives from the name of the source's table; `forKey(_:)` gives it another name.
   public var inverse: HasManyThroughAssociation<Target, Source> {
     let joins = Table(table)
     return Target.hasMany(
