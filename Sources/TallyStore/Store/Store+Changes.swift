@@ -35,33 +35,34 @@ package struct ChangeFollower: Sendable {
 }
 
 extension Store {
-  /// A signal after each commit that changed replicated state: a local write or an applied delta.
+  /// Returns a sequence with a signal after each commit that changed replicated state: a local write or an applied
+  /// delta.
   ///
   /// ```swift
   /// for await _ in store.changes() { print(try store.vector) }
   /// ```
   ///
-  /// Several commits in a row may be told once, and what was committed before the call is not told. What other
-  /// processes wrote, with plain SQL or a store of their own, is told by ``captureChanges()`` or the next write. It
-  /// says nothing of what has changed: to follow what a query gives, use ``values(_:)``, and for the names of records
+  /// Several commits in a row may cause a single signal, and earlier commits cause none. Writes of other processes,
+  /// with plain SQL or with a store of their own, are signalled by ``captureChanges()`` or the next write. A signal
+  /// does not tell what has changed: to follow the result of a query, use ``values(_:)``; for the names of records, use
   /// ``events()``.
-  /// - Returns: a sequence of its own for each call. It ends with the task that iterates.
+  /// - Returns: a separate sequence for each call. It ends with the task that iterates over it.
   public func changes() -> AsyncStream<Void> { follow().changes }
 
   /// The same, for one who also applies and need not hear of that.
   package func follow() -> ChangeFollower { listeners.follow() }
 
-  /// Takes notice of what other connections and processes have written to the file. Plain SQL of theirs gets stamps of
-  /// this replica, and replicates; what a store of another process has committed is announced to all that follow
-  /// `changes()`, `events()` or an observed query here.
+  /// Captures writes that other connections and processes have made to the file. Their plain SQL writes get stamps of
+  /// this replica and replicate. Transactions that a store of another process has committed are reported to everything
+  /// that follows `changes()`, `events()` or an observed query of this store.
   ///
   /// ```swift
   /// // In an app whose widget writes too: after it has come to the front.
   /// try store.captureChanges()
   /// ```
   ///
-  /// Every write does the same, and an engine does it once a second. Costs one small read if there is nothing. A store
-  /// that only reads ignores it.
+  /// Every write does the same, and an engine does it once a second. If there is nothing to capture, it costs one small
+  /// read. A read-only store ignores it.
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func captureChanges() throws {
     guard !options.isReadOnly else { return }

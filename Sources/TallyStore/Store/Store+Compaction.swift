@@ -3,35 +3,37 @@ import GRDB
 import TallyCRDT
 
 extension Store {
-  /// Removes for good what deleted records held, once they can no longer be restored.
+  /// Removes the content of deleted records for good, once they can no longer be restored.
   ///
   /// ```swift
   /// let report = try store.compact()
   /// print("\(report.emptied) records emptied, \(report.waiting) can still be restored")
   /// ```
   ///
-  /// A record that a delete hides, its own or that of an owner, loses its values once the restore window is over for
-  /// all that hides it: counted from the day on which the delete was first synced, and in a store that has never met
-  /// another, from the first compaction after it. A stub of some 120 bytes stays and says that it is deleted,
-  /// so that it never comes back by itself. The removal replicates: values go on every device with its next sync. What
-  /// a device had written that had not been seen is said again and survives; see ``purge(_:)`` and the page about it.
+  /// A record that is hidden by its own delete or by that of an owner loses its values once the restore window of
+  /// everything that hides it is over. The window is counted from the day on which the delete was first synced or, in a
+  /// store that has never met another, from the first compaction after it. A stub of about 120 bytes stays and marks
+  /// the record as deleted, so it never comes back by itself. The removal replicates: every device removes the values
+  /// with its next sync. A device's writes that the author of the removal had not seen are said again and survive; see
+  /// ``purge(_:)`` and the page about it.
   ///
-  /// It looks for removable content in a snapshot, which blocks no writer, and removes it in slices of about 50 ms,
-  /// between which other writes go on. Call it once a day; it returns when all is done.
+  /// It searches for removable content in a snapshot, which blocks no writer, and removes it in slices of about 50 ms,
+  /// between which other writes proceed. Call it once a day; it returns when everything is done.
   ///
-  /// Cost: reads every hidden record that is not emptied, along with its owners, and what is below each deleted owner;
-  /// then moves at most as many pages as the file has free ones.
+  /// Cost: reads every hidden record that is not empty yet, with its owners, and the records below each deleted owner;
+  /// then moves at most as many pages as the file has free pages.
   ///
   /// The state is a lexicographic product as in Almeida, Shoker and Baquero, "Delta State Replicated Data Types"
   /// (2018); lives and lifts are our own.
   /// - Parameters:
-  ///   - restoreWindow: how long deleted records can be restored; that of ``StoreOptions/compaction`` unless given.
-  ///   - isDryRun: only counts.
-  ///   - vacuum: which free pages the file gives back afterwards; see `Vacuum` in TallyStore.
-  /// - Returns: what went, how much waits, and by how much the file gets smaller.
-  /// - Throws: `StoreError.closed`, `.damaged`; with `Vacuum.full` `.dependsOnRowIDs`, and GRDB's `DatabaseError`
-  ///   with SQLITE_FULL where there is no room, before anything has changed; other `DatabaseError`s. What was emptied
-  ///   or given back before such an error stays so.
+  ///   - restoreWindow: the time during which deleted records can be restored; by default that of
+  ///     ``StoreOptions/compaction``.
+  ///   - isDryRun: whether to count only, without removing anything.
+  ///   - vacuum: the free pages that the file returns afterwards; see `Vacuum` in TallyStore.
+  /// - Returns: the numbers of emptied and of still restorable records, and the amount by which the file shrinks.
+  /// - Throws: `StoreError.closed`, `.damaged`; with `Vacuum.full` `.dependsOnRowIDs`, and GRDB's `DatabaseError` with
+  ///   SQLITE_FULL if there is no room, before anything has changed; other `DatabaseError`s. Records that were emptied
+  ///   and pages that were returned before such an error stay so.
   @discardableResult
   public func compact(
     restoreWindow: RestoreWindow? = nil, isDryRun: Bool = false, vacuum: Vacuum = .automatic
@@ -105,23 +107,24 @@ extension Store {
     return report
   }
 
-  /// Removes the content of a deleted record for good, and of all that was deleted with it, without waiting.
+  /// Removes the content of a deleted record, and of everything that was deleted with it, for good and without waiting.
   ///
   /// ```swift
   /// try store.write { db in _ = try Game.deleteOne(db, id: chess) }
   /// try store.purge(chess.name)
   /// ```
   ///
-  /// It cannot be restored afterwards, here or, once they have synced, anywhere: ``restore(_:)`` throws
-  /// `StoreError.purged`. What it was called, when and by which devices it was written and deleted, and which records
-  /// it referred to stays, so that it stays deleted. A device that was away and had edited it, or that still shows it
-  /// because of an edit, brings back what it knows. Files that others keep, such as backups, are out of reach. A row
-  /// that a table of the app's own holds loses its values and stays: ``StoreStatus/setAside`` has it.
+  /// The record cannot be restored afterwards, neither on this device nor, once they have synced, on others:
+  /// ``restore(_:)`` throws `StoreError.purged`. Its name, the times and devices of its writes and deletes, and the
+  /// records to which it referred are kept, so it stays deleted. A device that was offline and had edited the record,
+  /// or that still shows it because of an edit, brings back the content that it knows. Files that others keep, such as
+  /// backups, are not affected. A row to which a table of the app refers loses its values but stays:
+  /// ``StoreStatus/setAside`` lists it.
   ///
-  /// A transaction of its own; cost: what it owns.
-  /// - Returns: how many records were emptied: 0 if there was nothing left.
+  /// The purge is a transaction of its own. Cost: proportional to the records that the record owns.
+  /// - Returns: the number of emptied records; 0 if there was nothing left.
   /// - Throws: `StoreError.noSuchRecord` if nothing is known of the record, `.notDeleted` if no delete hides it,
-  ///   `.damaged`. Nothing has changed then.
+  ///   `.damaged`. Then nothing has changed.
   @discardableResult
   public func purge(_ name: AnyRecordName) throws -> CompactionReport {
     let report = try replicate { transaction in
@@ -133,9 +136,9 @@ extension Store {
     return report
   }
 
-  /// Removes the content of a deleted record for good. See `purge(_:)` of any name.
-  /// - Returns: how many records were emptied: 0 if there was nothing left.
-  /// - Throws: `StoreError.noSuchRecord`, `.notDeleted`. Nothing has changed then.
+  /// Removes the content of a deleted record for good. See `purge(_:)` for any name.
+  /// - Returns: the number of emptied records; 0 if there was nothing left.
+  /// - Throws: `StoreError.noSuchRecord`, `.notDeleted`. Then nothing has changed.
   @discardableResult
   public func purge<Record>(_ name: RecordName<Record>) throws -> CompactionReport { try purge(name.name) }
 

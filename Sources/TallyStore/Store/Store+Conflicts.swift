@@ -3,8 +3,8 @@ import GRDB
 import TallyCRDT
 
 extension Store {
-  /// The conflict journal, newest first: concurrent changes that lost. Bounded by ``StoreOptions/conflictLimit`` and
-  /// ``StoreOptions/conflictAge``.
+  /// Returns the entries of the conflict journal, newest first: concurrent changes that lost. The journal is bounded by
+  /// ``StoreOptions/conflictLimit`` and ``StoreOptions/conflictAge``.
   ///
   /// ```swift
   /// for conflict in try store.conflicts() where conflict.kind == .overwritten {
@@ -12,37 +12,38 @@ extension Store {
   /// }
   /// ```
   ///
-  /// It has writes that lost to a write of the same field, edits that lost to a delete (where the entity lets deletes
-  /// win), deletes that an edit has undone, and references that a delete has cleared; ``Conflict/kind`` says which.
+  /// It contains writes that lost to a write of the same field, edits that lost to a delete (if deletes win in the
+  /// entity), deletes that an edit has undone, and references that a delete has cleared; ``Conflict/kind``
+  /// distinguishes them.
   ///
-  /// The journal is of this device and does not replicate. An entry goes by itself when nothing is left to decide: the
-  /// lost value shows again, on whichever device that was done, the record is deleted again, or the reference shows or
-  /// was written again. A third value settles nothing on other devices, also one that ``resolve(_:with:)`` has written
-  /// there: cells do not say what their author had seen, and who edits a field again need not have looked at what was
-  /// lost. ``dismiss(_:)`` is local, too. Where decisions should count everywhere, make each a record: *Conflicts and
-  /// undo* shows how.
+  /// The journal belongs to this device and does not replicate. An entry disappears automatically when nothing is left
+  /// to decide: any device has restored the lost value, the record is deleted again, or the reference is shown or was
+  /// written again. A third value does not remove entries on other devices, even if ``resolve(_:with:)`` wrote it:
+  /// cells do not tell what their author had seen, and somebody who edits a field again has not necessarily seen the
+  /// lost value. ``dismiss(_:)`` is local too. If decisions are to apply everywhere, make each of them a record:
+  /// *Conflicts and undo* shows how.
   ///
-  /// A replica lists a lost write if both writes met there: one was here, the other came from a replica that had not
-  /// seen the first. So who gets the winner from a replica that had both lists nothing, even the author of the lost
-  /// write; the replica between them does. Two writes of one time are concurrent wherever they are met. A repair lists
-  /// everything that lost in it.
+  /// A replica lists a lost write if both writes met there: it had one, and the other came from a replica that had not
+  /// seen the first. A replica that receives the winner from a replica that had both lists nothing, even if it wrote
+  /// the lost value; the replica between them does. Two writes with the same time count as concurrent wherever they
+  /// meet. A repair lists everything that lost in it.
   ///
-  /// Cost: reads the entries. To follow them, observe `conflicts(_:limit:)`, which takes a `db`.
-  /// - Parameter limit: the most entries to read.
+  /// Cost: reads the entries. To follow the journal, observe `conflicts(_:limit:)`, which takes a `db`.
+  /// - Parameter limit: the maximum number of entries to read.
   /// - Returns: the entries, newest first; none if there are none.
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func conflicts(limit: Int = 100) throws -> [Conflict] {
     try snapshot { try $0.conflicts(limit: limit) }
   }
 
-  /// The conflict journal as a read or write of the app's sees it, newest first: for a query that shows conflicts
-  /// together with records.
+  /// Returns the entries of the conflict journal within a read or write of the app, newest first: for a query that
+  /// shows conflicts together with records.
   ///
   /// ```swift
   /// let conflicts = store.values { db in try store.conflicts(db) }
   /// ```
   ///
-  /// See `conflicts(limit:)`, which says what is listed.
+  /// `conflicts(limit:)` describes which conflicts are listed.
   public func conflicts(_ db: Database, limit: Int = 100) throws -> [Conflict] {
     // GRDB does not see what is read without its statements; this says what an observation depends on.
     _ = try Row.fetchOne(db, sql: "SELECT * FROM \(ConflictRow.databaseTableName) LIMIT 0")
@@ -50,26 +51,27 @@ extension Store {
     return try StateReader(connection, catalog: Catalog.load(connection, cached: nil)).conflicts(limit: limit)
   }
 
-  /// Makes what lost count after all, as a new edit made now: it wins everywhere over what it had lost to.
+  /// Applies the losing change of a conflict after all, as a new edit, which wins on all devices over the change to
+  /// which it had lost.
   ///
   /// ```swift
   /// if let conflict = try store.conflicts(limit: 1).first { try store.restore(conflict) }
   /// ```
   ///
-  /// A value is written back; if it had lost to a delete, the record comes back first. A delete that was undone is made
-  /// again. For a reference that was cleared, the record that it names comes back.
+  /// A lost value is written again; if it had lost to a delete, the record is restored first. A delete that was undone
+  /// is repeated. For a reference that was cleared, the record that it names is restored.
   ///
-  /// The entry leaves the journal in the same transaction, and the value that it replaces is not journalled: this
-  /// replica has seen both. Other devices drop their entry once they receive what was restored.
-  /// - Returns: the dot of the edit, or of the record's restore if that has shown the value; nil if the field has the
-  ///   value already.
-  /// - Throws: `StoreError.noSuchRecord` if the record is not there, `.unknownField` if this schema does not have the
-  ///   field, `.typeMismatch`, `.danglingReference` if it is a reference to what is not there. Nothing has changed
-  ///   then.
+  /// The same transaction removes the entry from the journal. The replaced value is not journalled, because this
+  /// replica has seen both. Other devices drop their entry once they receive the restored change.
+  /// - Returns: the dot of the edit, or of the record's restore if that already shows the value; nil if the field has
+  ///   the value already.
+  /// - Throws: `StoreError.noSuchRecord` if the record does not exist, `.unknownField` if this schema does not have the
+  ///   field, `.typeMismatch`, `.danglingReference` for a reference to a record that does not exist. Then nothing has
+  ///   changed.
   @discardableResult
   public func restore(_ conflict: Conflict) throws -> Dot? { try commit { try restore($0, conflict) }.dot }
 
-  /// Makes what lost count after all, as part of a write. See `restore(_:)` of a conflict.
+  /// Applies the losing change of a conflict after all, as part of a write. See `restore(_:)` for a conflict.
   ///
   /// ```swift
   /// try store.write { db in for conflict in try store.conflicts(db) { try store.restore(db, conflict) } }
@@ -93,8 +95,9 @@ extension Store {
     try dismiss(db, conflict)
   }
 
-  /// Writes a value in the place of both that were in conflict, as a new edit made now: a person has decided. The entry
-  /// leaves this device's journal in the same transaction; other devices get the value, and keep entries of their own.
+  /// Replaces both values of a conflict with another one, as a new edit that a person has decided on. The same
+  /// transaction removes the entry from this device's journal; other devices receive the value and keep entries of
+  /// their own.
   ///
   /// ```swift
   /// for conflict in try store.conflicts() {
@@ -102,20 +105,20 @@ extension Store {
   /// }
   /// ```
   ///
-  /// If the winner was a delete, the record comes back first. A delete that was undone has no field, so no value can
-  /// take its place: restore or dismiss it.
-  /// - Returns: the dot of the edit, or of the record's restore if that has shown the value; nil if the field has the
-  ///   value already.
-  /// - Throws: `StoreError.noSuchRecord` if the record is not there, `.unknownField` if this schema does not have the
-  ///   field, `.typeMismatch`, `.danglingReference` if it is a reference to what is not there. Nothing has changed
-  ///   then.
+  /// If the winner was a delete, the record is restored first. A delete that was undone has no field, so no value can
+  /// replace it: restore or dismiss it.
+  /// - Returns: the dot of the edit, or of the record's restore if that already shows the value; nil if the field has
+  ///   the value already.
+  /// - Throws: `StoreError.noSuchRecord` if the record does not exist, `.unknownField` if this schema does not have the
+  ///   field, `.typeMismatch`, `.danglingReference` for a reference to a record that does not exist. Then nothing has
+  ///   changed.
   @discardableResult
   public func resolve(_ conflict: Conflict, with value: Value) throws -> Dot? {
     try commit { try resolve($0, conflict, with: value) }.dot
   }
 
-  /// Decides a conflict as part of a write: the value takes the place of both, and the entry leaves the journal. If the
-  /// winner was a delete, the record comes back first. See ``resolve(_:with:)``.
+  /// Resolves a conflict as part of a write: the value replaces both, and the entry is removed from the journal. If the
+  /// winner was a delete, the record is restored first. See ``resolve(_:with:)``.
   ///
   /// ```swift
   /// try store.write { db in
@@ -125,7 +128,7 @@ extension Store {
   /// }
   /// ```
   /// - Throws: `StoreError.noSuchRecord`, `.unknownType`, `.unknownField`, `.typeMismatch`; `.notInWrite` if `db` is
-  ///   not that of a `write` of this store.
+  ///   not the database of a `write` of this store.
   public func resolve(_ db: Database, _ conflict: Conflict, with value: Value) throws {
     let schema = try listeningSession(db).reader.catalog.schema
     guard let entity = schema[conflict.name.type] else {
@@ -150,33 +153,33 @@ extension Store {
     try dismiss(db, conflict)
   }
 
-  /// Takes an entry out of this device's journal and leaves the value that won: a person has seen it.
+  /// Removes an entry that a person has reviewed from this device's journal, and keeps the value that won.
   ///
   /// ```swift
   /// for conflict in try store.conflicts() { try store.dismiss(conflict) }
   /// ```
   ///
-  /// Nothing happens if the entry is not there. Nothing replicates: other devices keep entries of their own. A later
-  /// repair, which lists everything that lost in it, can bring it back.
+  /// It does nothing if the entry does not exist. Nothing replicates: other devices keep entries of their own. A later
+  /// repair, which lists everything that lost in it, can bring the entry back.
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func dismiss(_ conflict: Conflict) throws { try dismiss(CollectionOfOne(conflict)) }
 
-  /// Takes entries out of this device's journal, in one transaction: all of them, or none if it throws.
+  /// Removes entries from this device's journal in one transaction: all of them, or none if it throws.
   ///
   /// ```swift
   /// try store.dismiss(store.conflicts())
   /// ```
   ///
-  /// The values that won stay, and nothing replicates: other devices keep entries of their own. Entries that are not
-  /// there are ignored.
+  /// The values that won stay, and nothing replicates: other devices keep entries of their own. Entries that do not
+  /// exist are ignored.
   /// - Throws: GRDB's `DatabaseError`, with SQLITE_BUSY if another process writes for longer than
   ///   `StoreOptions.busyTimeout`.
   public func dismiss(_ conflicts: some Sequence<Conflict>) throws {
     try write { try dismiss($0, conflicts) }
   }
 
-  /// Takes entries out of this device's journal as part of a write, and leaves what won. Those that are not there are
-  /// ignored.
+  /// Removes entries from this device's journal as part of a write, and keeps the values that won. Entries that do not
+  /// exist are ignored.
   ///
   /// ```swift
   /// try store.write { db in try store.dismiss(db, store.conflicts(db)) }
@@ -194,8 +197,8 @@ extension Store {
     }
   }
 
-  /// Takes an entry out of this device's journal as part of a write, and leaves what won. Nothing happens if it is not
-  /// there.
+  /// Removes an entry from this device's journal as part of a write, and keeps the value that won. It does nothing if
+  /// the entry does not exist.
   /// - Throws: `StoreError.notInWrite`; GRDB's `DatabaseError`.
   public func dismiss(_ db: Database, _ conflict: Conflict) throws { try dismiss(db, CollectionOfOne(conflict)) }
 }

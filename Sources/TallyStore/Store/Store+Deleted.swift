@@ -3,7 +3,7 @@ import GRDB
 import TallyCRDT
 
 extension Store {
-  /// Lists deleted records of a type that can be restored, those that were deleted last first.
+  /// Returns the deleted records of a type that can be restored, the most recently deleted first.
   ///
   /// ```swift
   /// for item in try store.recentlyDeleted(Game.self) {
@@ -11,33 +11,33 @@ extension Store {
   /// }
   /// ```
   ///
-  /// A record that went with its owner is not listed: it comes back with the owner. Cost: reads the hidden records of
-  /// the type.
+  /// A record that disappeared with its owner is not listed: it comes back with the owner. Cost: reads the hidden
+  /// records of the type.
   /// - Parameters:
   ///   - type: the type of the records.
-  ///   - limit: the most records of the list.
-  /// - Returns: the records that have content left.
+  ///   - limit: the maximum number of records to return.
+  /// - Returns: the records that still have content.
   /// - Throws: `StoreError.unknownType`, `.closed`; GRDB's `DatabaseError`.
   public func recentlyDeleted<Record: Entity>(_ type: Record.Type, limit: Int = 100) throws -> [DeletedRecord] {
     try recentlyDeleted(ofType: Record.schema.type, limit: limit)
   }
 
-  /// The same for a type that is known by name only.
-  /// - Returns: the records that have content left.
+  /// Returns the deleted records that can be restored, of a type that is known only by name.
+  /// - Returns: the records that still have content.
   /// - Throws: `StoreError.unknownType`, `.closed`; GRDB's `DatabaseError`.
   public func recentlyDeleted(ofType type: String, limit: Int = 100) throws -> [DeletedRecord] {
     try capturedSnapshot { try DeletedRecord.recent($0, type, limit, restoreWindow, today) }
   }
 
-  /// The same as part of a read of the app's, so that it can be observed.
+  /// Returns the deleted records that can be restored, as part of a read of the app, so the list can be observed.
   ///
   /// ```swift
   /// let bin = store.values { db in try store.recentlyDeleted(db, Game.self) }
   /// ```
   ///
-  /// An observation fetches them again when any record is deleted, restored or purged, and when other devices have
-  /// heard of a delete. Cost: reads the hidden records of the type, each time.
-  /// - Returns: the records that have content left; see `recentlyDeleted(_:limit:)`.
+  /// An observation fetches the list again when any record is deleted, restored or purged, and when other devices have
+  /// received a delete. Cost: reads the hidden records of the type each time.
+  /// - Returns: the records that still have content; see `recentlyDeleted(_:limit:)`.
   /// - Throws: `StoreError.unknownType`; GRDB's `DatabaseError`.
   public func recentlyDeleted<Record: Entity>(
     _ db: Database, _ type: Record.Type, limit: Int = 100

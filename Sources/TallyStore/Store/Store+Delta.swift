@@ -4,10 +4,11 @@ import TallyCRDT
 import TallyWire
 
 extension Store {
-  /// The state vector, the fingerprint and the replica's id, in one snapshot, with everything captured.
+  /// Returns the state vector, the fingerprint and the replica's id from one snapshot, with all outside writes
+  /// captured.
   ///
-  /// Two stores with equal vectors and fingerprints hold the same. Costs a few small reads for any size, and none if
-  /// this store's last transaction was the last one of the file.
+  /// Two stores with equal vectors and fingerprints have the same content. Cost: a few small reads for any size, or
+  /// none if this store's last transaction was the last one of the file.
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func summary() throws -> StoreSummary { try unchanged?.summary ?? capturedSnapshot(Self.summary) }
 
@@ -17,8 +18,8 @@ extension Store {
       replica: try reader.ownNumber().flatMap { reader.catalog.replicas[$0] })
   }
 
-  /// The state vector: which transactions of which replicas the store has. A store whose vector covers another's has
-  /// all that the other has.
+  /// The state vector: the transactions of each replica that the store has. A store whose vector covers another's has
+  /// everything that the other has.
   ///
   /// ```swift
   /// let news = try phone.delta(since: tablet.vector)
@@ -27,18 +28,16 @@ extension Store {
 
   // MARK: Giving
 
-  /// Writes everything that `base` does not cover, with the vector of the same snapshot.
+  /// Writes a delta of everything that `base` does not cover, with the vector of the same snapshot.
   ///
-  /// One change costs the same in a store of any size; memory is bounded by one block of about a mebibyte. Other reads
-  /// and writes go on meanwhile. A delta that takes all of the store to read is checked against the sum that is kept of
-  /// it. The header says what that sum is, so that receivers can check it as well, unless what is stored here is in
-  /// doubt.
+  /// One change costs the same in a store of any size; memory use is bounded by one block of about a mebibyte. Other
+  /// reads and writes proceed meanwhile. A delta for which the whole store is read is checked against the store's sum.
+  /// The header contains the sum, so receivers can check it too, unless the content of this store is in doubt.
   /// - Parameters:
-  ///   - base: the vector of the receiver, who gets what it does not cover; everything unless one is given.
-  ///   - sink: takes the bytes in order; what it throws ends the delta and passes through.
-  /// - Returns: the header: what the receiver must have, and what it has afterwards.
-  /// - Throws: `StoreError.damaged`, also after bytes were handed out: a delta that does not come to its end is refused
-  ///   by receivers.
+  ///   - base: the vector of the receiver, which gets what it does not cover; by default everything.
+  ///   - sink: receives the bytes in order; an error that it throws ends the delta and is rethrown.
+  /// - Returns: the header, with the base that the receiver must cover and the target that it has afterwards.
+  /// - Throws: `StoreError.damaged`, possibly after bytes were written: receivers refuse an incomplete delta.
   @discardableResult
   public func writeDelta(
     since base: StateVector = StateVector(), to sink: @escaping ([UInt8]) throws -> Void
@@ -80,14 +79,14 @@ extension Store {
     }
   }
 
-  /// Everything that `base` does not cover, as bytes; everything there is, unless a base is given.
+  /// Returns a delta of everything that `base` does not cover, as bytes; by default of everything.
   ///
   /// ```swift
   /// let news = try phone.delta(since: try tablet.vector)
   /// try tablet.apply(news)
   /// ```
   ///
-  /// All of it is in memory. For large deltas prefer `writeDelta(since:to:)`, which has the rules.
+  /// The whole delta is in memory. For large deltas prefer `writeDelta(since:to:)`, whose rules apply here too.
   /// - Throws: `StoreError.damaged`; GRDB's `DatabaseError`.
   public func delta(since base: StateVector = StateVector()) throws -> [UInt8] {
     let bytes = ByteSink()
@@ -97,22 +96,22 @@ extension Store {
 
   // MARK: Taking
 
-  /// Joins a delta into the store: all of it, or nothing. A second time it changes nothing.
+  /// Joins a delta into the store, as a whole or not at all. Applying it a second time changes nothing.
   ///
-  /// A delta that holds everything is checked against the sum that its sender keeps. If what is stored here is damaged,
-  /// such a delta takes its place: see `ApplyResult.isHealed`. The first delta of a day also tells which deletes the
-  /// sender has, from which restore windows count.
+  /// A delta that contains everything is checked against its sender's sum. If this store's content is damaged, such a
+  /// delta replaces it: see `ApplyResult.isHealed`. The first delta of a day also tells which deletes the sender has;
+  /// restore windows are counted from there.
   /// - Parameters:
-  ///   - source: gives the next bytes, in pieces of any size; nil at the end.
-  ///   - isRepair: joins cells even where the vector says they are here already. For a full delta from a peer whose
-  ///     vector is equal and whose fingerprint is not.
-  ///   - byteLimit: the most bytes that the delta's blocks together may have before compression; see `DeltaReader`.
-  ///     Raise it for a store that has grown beyond, and a sender that you trust.
-  /// - Returns: the number of changes and conflicts, and whether damage shows or was healed.
+  ///   - source: returns the next bytes, in pieces of any size; nil at the end.
+  ///   - isRepair: whether to join cells even if the vector already covers them. Use it for a full delta from a peer
+  ///     with an equal vector and a different fingerprint.
+  ///   - byteLimit: the maximum size, in bytes, of all blocks of the delta together before compression; see
+  ///     `DeltaReader`. Raise it for a larger store, if you trust the sender.
+  /// - Returns: the numbers of changes and conflicts, and whether damage was found or healed.
   /// - Throws: `WireError` for damaged bytes, and of code `limitExceeded` above `byteLimit`, before the block that
-  ///   would lead there is decompressed; `StoreError.damagedSender`; `StoreError.damaged` if what is stored here
-  ///   is damaged and the delta does not hold everything; `StoreError.baseNotCovered` with the vector to ask for a
-  ///   delta since; `StoreError.wrongZone`; GRDB's `DatabaseError`; what the source throws. The store is as it was.
+  ///   would exceed it is decompressed; `StoreError.damagedSender`; `StoreError.damaged` if this store's content is
+  ///   damaged and the delta does not contain everything; `StoreError.baseNotCovered` with the vector since which to
+  ///   ask for a delta; `StoreError.wrongZone`; GRDB's `DatabaseError`; errors of the source. The store is unchanged.
   @discardableResult
   public func apply(
     from source: @escaping () throws -> [UInt8]?, isRepair: Bool = false, byteLimit: UInt64 = WireLimits.deltaBytes
@@ -147,13 +146,14 @@ extension Store {
     }.value
   }
 
-  /// Joins a delta that is all in memory: all of it, or nothing. A second time it changes nothing.
+  /// Joins a delta in memory into the store, as a whole or not at all. Applying it a second time changes nothing.
   ///
   /// ```swift
   /// let result = try tablet.apply(try phone.delta())
   /// ```
   ///
-  /// See `apply(from:isRepair:byteLimit:)` for the parameters, the errors and what is left behind.
+  /// Returns the numbers of changes and conflicts. See `apply(from:isRepair:byteLimit:)` for the parameters, the result
+  /// and the errors.
   @discardableResult
   public func apply(_ bytes: [UInt8], isRepair: Bool = false, byteLimit: UInt64 = WireLimits.deltaBytes) throws
     -> ApplyResult
@@ -236,7 +236,7 @@ extension Store {
     return try body(reader)
   }
 
-  /// The schema that the file holds: all that this app and its earlier versions have declared.
+  /// The schema of the file: everything that this app and its earlier versions have declared.
   ///
   /// ```swift
   /// let types = try store.schema.entities.map(\.type)

@@ -2,14 +2,14 @@ import GRDB
 import TallyCRDT
 
 extension Store {
-  /// Whether, and why, what is stored is in doubt; nil if nothing is known against it.
+  /// Returns whether and why the content of the store is in doubt; nil if there is no known reason for doubt.
   ///
   /// ```swift
   /// if let doubt = try store.doubt() { print(doubt.level, doubt.reason) }
   /// ```
   ///
-  /// Damage is found by all that reads everything: a delta for a new device, a repair, ``verify(onProgress:)``. A store
-  /// that is damaged gives nothing away, and is healed by the next sync with an intact device.
+  /// Every operation that reads everything detects damage: a delta for a new device, a repair, ``verify(onProgress:)``.
+  /// A damaged store sends nothing to others, and is healed by the next sync with an intact device.
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func doubt() throws -> StoreDoubt? { try snapshot { try $0.doubt() } }
 
@@ -81,18 +81,19 @@ extension Store {
     }
   }
 
-  /// Rebuilds everything that is derived from the states: indexes, change log, waits, fingerprint, view. For a store
-  /// in which `verify` finds problems; a sound one stays as it is, but for the time it takes.
+  /// Rebuilds everything that is derived from the states: indexes, change log, waits, fingerprint, view. Returns a
+  /// report. Use it for a store in which `verify` finds problems; in a sound one it changes nothing and only takes
+  /// time.
   ///
-  /// The content is taken as it is. A row whose state cannot be read keeps the values that it shows, as a new write of
-  /// this replica. A state that cannot be read and has no row is gone from here and comes again from a peer by a
-  /// repair. Both are in the report. The vector, and so what peers believe to be here, is not changed.
+  /// The content is accepted as it is. A row whose state cannot be read keeps the values that it shows, as a new write
+  /// of this replica. A state that cannot be read and has no row is removed, and comes back from a peer through a
+  /// repair. Both are in the report. The vector, from which peers infer what this store has, is not changed.
   ///
-  /// If the content did not match its checksum, the store stays in doubt: the next device that it syncs with, and that
-  /// has no doubt itself, decides what both have.
+  /// If the content did not match its checksum, the store stays in doubt: the next device with which it syncs, and
+  /// which is not in doubt itself, decides what both have.
   ///
   /// Cost: reads everything and rewrites the log; one transaction.
-  /// - Throws: GRDB's `DatabaseError`; the store is then as it was.
+  /// - Throws: GRDB's `DatabaseError`; then the store is unchanged.
   public func rebuild() throws -> RebuildReport {
     try replicate { transaction in
       let rebuild = Rebuild(transaction, unreadable: .writtenAnew)

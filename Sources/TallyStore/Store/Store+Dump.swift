@@ -22,13 +22,13 @@ public enum DumpForm: Sendable {
 /// In both, keys are in the order of their bytes, a blob is `{"blob":"<hex>"}`, a real always has a point or an
 /// exponent and reads back as the same double, and infinity is `{"real":"inf"}`.
 extension Store {
-  /// Writes the store line by line, in one snapshot, with everything captured.
+  /// Writes the content of the store line by line from one snapshot, with all outside writes captured.
   ///
-  /// Memory is bounded by one record. Other reads and writes go on meanwhile.
+  /// Memory use is bounded by one record. Other reads and writes proceed meanwhile.
   /// - Parameters:
-  ///   - form: the whole replicated state, or the app's view alone.
-  ///   - sink: takes each line with its line break; what it throws ends the dump and passes through.
-  /// - Throws: `StoreError.corrupt`; GRDB's `DatabaseError`; what the sink throws.
+  ///   - form: the whole replicated state, or only the app's view.
+  ///   - sink: receives each line with its line break; an error that it throws ends the dump and is rethrown.
+  /// - Throws: `StoreError.corrupt`; GRDB's `DatabaseError`; errors of the sink.
   public func dump(_ form: DumpForm, to sink: (String) throws -> Void) throws {
     try capturedSnapshot { reader in
       switch form {

@@ -2,8 +2,9 @@ import Synchronization
 import TallyCRDT
 
 extension Store {
-  /// Tells of each commit that changes replicated records: who made the change, and which records it touches. For
-  /// badges, notifications, search indexes and undo stacks; for what a query shows, `values` is simpler.
+  /// Returns a sequence of events that report each commit that changes replicated records: the origin of the change and
+  /// the records it touches. Use it for badges, notifications, search indexes and undo stacks; to follow a query,
+  /// `values` is simpler.
   ///
   /// ```swift
   /// for await event in store.events() where event.origins.contains(.peer) {
@@ -11,32 +12,32 @@ extension Store {
   /// }
   /// ```
   ///
-  /// The sequence reports transactions that begin after this call, once they are committed, and none that failed. Two
-  /// threads that write at the same moment may be reported in either order. Nothing is left out: a reader that is
-  /// slower than the changes gets several transactions as one event (`transactionCount`), and above a thousand names an
-  /// event reports `.many`. So memory is bounded, for any merge and any pause of the reader.
+  /// The sequence reports transactions that begin after this call, once they are committed; failed ones are not
+  /// reported. Writes of two threads at the same moment may be reported in either order. Nothing is omitted: a reader
+  /// that is slower than the changes gets several transactions as one event (`transactionCount`), and above a thousand
+  /// names an event reports `.many`. Memory use is therefore bounded, for any merge and any pause of the reader.
   ///
   /// Writes of other connections and processes are reported when this store captures them: with its next write or
   /// `captureChanges()`, which a sync engine calls by itself. Writes that another process has captured with a store of
-  /// its own are reported as `.many` of all tables. Tables of the app's own are not reported; GRDB's
+  /// its own are reported as `.many` for all tables. Changes of the app's own tables are not reported; GRDB's
   /// `DatabaseRegionObservation` follows those.
   ///
-  /// Each call returns a sequence of its own, for one task. It ends with that task, or when the store is closed; what
-  /// was committed before is reported first. While there is a listener, each changed record costs an entry in a set.
+  /// Each call returns a sequence of its own, for one task. It ends with that task, or when the store is closed, after
+  /// it has reported all earlier commits. While there is a listener, each changed record costs an entry in a set.
   public func events() -> StoreEvents { StoreEvents(eventFollowers.follow()) }
 }
 
-/// The events of a store, for one task: `Store.events()`.
+/// The sequence of events of a store, for one task, as `Store.events()` returns it.
 public struct StoreEvents: AsyncSequence, Sendable {
-  /// The events of the sequence.
+  /// The type of the events in the sequence.
   public typealias Element = StoreEvent
-  /// It ends and does not fail.
+  /// The error type: the sequence ends but never fails.
   public typealias Failure = Never
   private let follower: EventFollower
 
   init(_ follower: EventFollower) { self.follower = follower }
 
-  /// Waits for the events, in the order in which they are told.
+  /// An iterator that waits for the events, in the order in which they are reported.
   public struct Iterator: AsyncIteratorProtocol {
     private let follower: EventFollower
     private var ticks: AsyncStream<Void>.Iterator
@@ -46,7 +47,7 @@ public struct StoreEvents: AsyncSequence, Sendable {
       ticks = follower.queue.ticks.makeAsyncIterator()
     }
 
-    /// The next event; nil when the task is cancelled or the store is closed.
+    /// Returns the next event; nil when the task is cancelled or the store is closed.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> StoreEvent? {
       while true {
         if let event = follower.queue.pop() { return event }
@@ -55,7 +56,7 @@ public struct StoreEvents: AsyncSequence, Sendable {
     }
   }
 
-  /// Makes an iterator; a sequence should be iterated once.
+  /// Returns an iterator. Iterate over a sequence only once.
   public func makeAsyncIterator() -> Iterator { Iterator(follower) }
 }
 

@@ -6,21 +6,23 @@ import TallyCRDT
 public struct FieldHistory: Sendable, Equatable {
   /// The field's wire name, which a rename does not change.
   public var field: String
-  /// The value that the register holds; of a counter's addition the sum of all that the device has added.
+  /// The value that the register holds; for an addition to a counter, the sum of everything that the device has added.
   public var value: Value
   /// The stamp of the write that the field shows.
   public var stamp: Stamp
-  /// Why the app does not see this value although the register holds it; nil if it does.
+  /// The reason why the app does not see this value although the register holds it; nil if it does.
   public var hiddenReason: String?
-  /// Whether the value is what one device has added to a counter. The counter's own entry has the number without these.
+  /// Whether the value is what one device has added to a counter. The counter's own entry has the number without these
+  /// additions.
   public var isAddition = false
 }
 
-/// The seed's part in a record.
+/// The part of a seed in a record.
 public struct SeedProvenance: Sendable, Equatable {
-  /// The version that the record shows beneath the person's own fields; nil if none, because the newest retires it.
+  /// The version that the record shows beneath the person's own fields; nil if there is none because the newest version
+  /// retires it.
   public var shown: Int?
-  /// All versions that are here, ascending.
+  /// All versions that the store has, ascending.
   public var versions: [Int]
   /// Whether the newest version retires the record.
   public var isRetired: Bool
@@ -28,31 +30,31 @@ public struct SeedProvenance: Sendable, Equatable {
   public var belongsToUser: Bool
 }
 
-/// Everything known of one record: what `tally why` prints.
+/// Everything that the store knows of one record, as `tally why` prints it.
 public struct RecordHistory: Sendable, Equatable {
-  /// The name of the record that this is the history of.
+  /// The name of the record whose history this is.
   public var name: AnyRecordName
-  /// The latest insert or restore.
+  /// The stamp of the latest insert or restore.
   public var existence: Stamp?
   /// The history of each field, ordered by name.
   public var fields: [FieldHistory]
-  /// The seed's part in the record; nil if it is no seed's.
+  /// The seed's part in the record; nil if the record did not come from a seed.
   public var seed: SeedProvenance?
-  /// The seed for which the record gave way as a duplicate; nil if it speaks for itself.
+  /// The seed to which the record gave way as a duplicate; nil if it is not a duplicate.
   public var replacedBySeed: AnyRecordName?
-  /// The deletes, of which none has seen another.
+  /// The deletes of the record, none of which had seen another.
   public var deletes: [Delete]
-  /// Whether it is alive, its owners aside.
+  /// Whether the record is alive, regardless of its owners.
   public var isAlive: Bool
-  /// Whether the app sees it.
+  /// Whether the app sees the record.
   public var isVisible: Bool
-  /// The writes to it that lost, newest first.
+  /// The writes to the record that lost, newest first.
   public var conflicts: [Conflict]
 }
 
 extension Store {
-  /// Returns everything that is known of a record: who wrote its fields when, what lost, who deleted it, and which seed
-  /// it comes from.
+  /// Returns everything that is known of a record: who wrote its fields and when, which writes lost, who deleted it,
+  /// and which seed it came from.
   ///
   /// ```swift
   /// if let history = try store.history(of: chess.name) {
@@ -60,13 +62,13 @@ extension Store {
   /// }
   /// ```
   ///
-  /// It is the place to look when a record does not show, or shows something unexpected: a field that the app does not
-  /// see says why, and `isVisible` tells a deleted record from one that is hidden because its owner is. `tally why`
+  /// Use it when a record is not shown or shows something unexpected: a field that the app does not see gives the
+  /// reason, and `isVisible` distinguishes a deleted record from one that is hidden because its owner is. `tally why`
   /// prints the same.
   ///
-  /// Cost: reads this record, its part of the conflict journal, and as much of what it owns and what owns it as its
-  /// visibility takes.
-  /// - Returns: the history, also of a deleted record; nil if nothing is known of the name.
+  /// Cost: reads this record, its entries of the conflict journal, and as many of its owners and owned records as are
+  /// needed to determine its visibility.
+  /// - Returns: the history, even of a deleted record; nil if nothing is known of the name.
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func history(of name: AnyRecordName) throws -> RecordHistory? {
     try capturedSnapshot { reader in

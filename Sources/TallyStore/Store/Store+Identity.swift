@@ -4,11 +4,11 @@ import GRDBSQLite
 import Synchronization
 import TallyCRDT
 
-/// Why a store writes with another replica id than before.
+/// The record of a change of a store's replica id.
 public struct ReplicaRenewal: Sendable, Equatable {
-  /// When, by this device's clock.
+  /// The time of the change, by this device's clock.
   public var date: Date
-  /// A description of what was found, in a sentence for a log.
+  /// A sentence that describes the reason, for a log.
   public var reason: String
 }
 
@@ -17,9 +17,10 @@ public struct ReplicaRenewal: Sendable, Equatable {
 /// and a sync that finds a peer that knows more of this replica than the store does, or the same and something else,
 /// gives up the id.
 extension Store {
-  /// Gives up the replica id: the next local write mints another. All that was written stays and goes on to replicate.
+  /// Gives up the replica id: the next local write creates another one. Everything that was written stays and continues
+  /// to replicate.
   ///
-  /// Harmless at any time. Each renewal adds a permanent entry to the state vector.
+  /// It is harmless at any time, but each renewal adds a permanent entry to the state vector.
   public func renewReplica(because reason: String) throws {
     try replicate { try $0.renewReplica(because: reason) }
   }
@@ -62,9 +63,9 @@ extension Store {
 
   /// Returns when and why the store last took a new replica id; nil if it never has.
   ///
-  /// A store does so when it opens a file that was copied, or restored from a backup: two stores that write under one
-  /// id would give the same identity to different changes. What was written before stays, under the old id, and syncs
-  /// as before. Nothing has to be done about it; it is worth a line in a log.
+  /// A store does so when it opens a file that was copied or restored from a backup, because two stores that write
+  /// under one id would give the same identity to different changes. Earlier writes stay under the old id and sync as
+  /// before. Nothing needs to be done about it, but it is worth a line in a log.
   /// - Throws: GRDB's `DatabaseError`.
   public func lastRenewal() throws -> ReplicaRenewal? {
     try snapshot(Self.renewal)

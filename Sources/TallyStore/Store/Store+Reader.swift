@@ -17,35 +17,37 @@ extension Store: DatabaseReader {
   /// The configuration of this store's GRDB connections.
   public var configuration: Configuration { writer.configuration }
 
-  /// Makes everything that the app's connections are doing fail with SQLITE_INTERRUPT, at any moment and from any
-  /// thread.
+  /// Interrupts everything that the app's connections are doing, which then fails with SQLITE_INTERRUPT. It may be
+  /// called at any time from any thread.
   ///
-  /// A transaction that is interrupted leaves nothing behind. What a `writeWithoutTransaction` has committed before
-  /// stays, and is captured with the next transaction at the latest.
+  /// An interrupted transaction leaves nothing behind. Changes that a `writeWithoutTransaction` has committed before
+  /// stay, and are captured with the next transaction at the latest.
   public func interrupt() { writer.interrupt() }
 
-  /// Reads in one snapshot, on a queue of GRDB's, and returns at once.
-  /// - Parameter value: is given the database, or the error that there is instead: `StoreError.closed` after
-  ///   `close()`.
+  /// Starts a read in one snapshot, on one of GRDB's queues, and returns at once.
+  /// - Parameter value: receives the database, or an error instead: `StoreError.closed` after `close()`.
   public func asyncRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
     guard let writer = try? usable else { return value(.failure(Self.closed)) }
     writer.asyncRead { [self] in value($0.mapError(explain)) }
   }
 
-  /// Reads without the isolation of one snapshot: two fetches may see different transactions.
-  /// - Throws: what the body throws; `StoreError.closed`; `DatabaseError` with SQLITE_READONLY if it tries to write.
+  /// Reads without the isolation of one snapshot, so two fetches may see different transactions. Returns what the body
+  /// returns.
+  /// - Throws: errors of the body; `StoreError.closed`; `DatabaseError` with SQLITE_READONLY if the body tries to
+  ///   write.
   @_disfavoredOverload  // In an asynchronous context the asynchronous version, as in GRDB.
   public func unsafeRead<T>(_ value: (Database) throws -> T) throws -> T {
     do { return try usable.unsafeRead { db in try db.readOnly { try value(db) } } } catch { throw explain(error) }
   }
 
-  /// Reads without the isolation of one snapshot, without blocking the caller's thread. See the synchronous version.
+  /// Reads without the isolation of one snapshot and without blocking the caller's thread, and returns what the body
+  /// returns. See the synchronous version.
   public func unsafeRead<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
     do { return try await usable.unsafeRead { db in try db.readOnly { try value(db) } } } catch { throw explain(error) }
   }
 
-  /// Reads without the isolation of one snapshot, on a queue of GRDB's, and returns at once.
-  /// - Parameter value: is given the database, or the error that there is instead.
+  /// Starts a read without the isolation of one snapshot, on one of GRDB's queues, and returns at once.
+  /// - Parameter value: receives the database, or an error instead.
   public func asyncUnsafeRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
     guard let writer = try? usable else { return value(.failure(Self.closed)) }
     writer.asyncUnsafeRead { [self] result in
@@ -62,8 +64,9 @@ extension Store: DatabaseReader {
     }
   }
 
-  /// Reads without isolation, also from inside a read or a write of this store.
-  /// - Throws: what the body throws; `StoreError.closed`; `DatabaseError` with SQLITE_READONLY if it tries to write.
+  /// Reads without isolation, even from inside a read or a write of this store. Returns what the body returns.
+  /// - Throws: errors of the body; `StoreError.closed`; `DatabaseError` with SQLITE_READONLY if the body tries to
+  ///   write.
   public func unsafeReentrantRead<T>(_ value: (Database) throws -> T) throws -> T {
     do {
       return try usable.unsafeReentrantRead { db in try db.readOnly { try value(db) } }
@@ -72,7 +75,7 @@ extension Store: DatabaseReader {
     }
   }
 
-  /// GRDB's way into an observation; apps call `ValueObservation.start(in:)`.
+  /// Starts an observation for GRDB; apps call `ValueObservation.start(in:)`.
   public func _add<Reducer: ValueReducer>(
     observation: ValueObservation<Reducer>, scheduling scheduler: some ValueObservationScheduler,
     onChange: @escaping @Sendable (Reducer.Value) -> Void
@@ -87,14 +90,14 @@ extension Store: DatabaseReader {
     return writer._add(observation: reading, scheduling: scheduler, onChange: onChange)
   }
 
-  /// A view of the database as it is now, which later writes do not change.
+  /// Returns a snapshot of the database as it is now, which later writes do not change.
   ///
   /// ```swift
   /// let snapshot = try store.makeSnapshot()
   /// let count = try snapshot.read { db in try Game.fetchCount(db) }
   /// ```
   ///
-  /// While it lives, the write-ahead log keeps what it shows, so it grows.
+  /// While the snapshot exists, the write-ahead log keeps what it shows, so the log grows.
   /// - Throws: `StoreError.inMemory` for a store in memory; GRDB's `DatabaseError`.
   public func makeSnapshot() throws -> DatabaseSnapshot {
     guard let file else { throw StoreError(.inMemory, "a store in memory has no snapshots: it has one connection") }

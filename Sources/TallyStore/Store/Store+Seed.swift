@@ -2,22 +2,22 @@ import TallyCRDT
 import TallyWire
 
 extension Store {
-  /// Brings a seed set into the store: call it at every launch.
+  /// Applies a seed set to the store. Call it at every launch.
   ///
   /// ```swift
   /// let toast = SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 120])
   /// try store.seed(SeedSet("speeches", version: 1, records: [toast]))
   /// ```
   ///
-  /// The first time, all of it appears in one transaction. From then on the call reads and writes nothing but what the
+  /// The first time, the whole set appears in one transaction. After that, the call reads and writes only what the
   /// set's adoptions find. A record that a person edited does not change; one that they deleted does not return. Peers
-  /// that have no such set get it by sync; peers that have it exchange nothing about it.
+  /// without the set receive it by sync; peers that have it exchange nothing about it.
   ///
-  /// Cost: hashing the set; with adoptions, and if it is another than at the last call, generating it as well; if it is
-  /// new, like applying a delta of it.
+  /// Cost: hashing the set; with adoptions, and if the set differs from the last call's, generating it too; if it is
+  /// new, the cost of applying a delta with its content.
   /// - Returns: whether the version was new here, and which records gave way to seeds by ``SeedSet/adoptions``.
   /// - Throws: `StoreError.invalidSeeds` if the set breaks a rule or does not fit the schema, `.seedVersionBackwards`
-  ///   if this store has applied a newer version; GRDB's `DatabaseError`. The store is as it was.
+  ///   if this store has applied a newer version; GRDB's `DatabaseError`. The store is unchanged.
   @discardableResult
   public func seed(_ set: SeedSet) throws -> SeedReport {
     let found: (digest: SeedDigest?, applied: AppliedSeed?, isHere: Bool) = try snapshot { reader in
@@ -52,13 +52,13 @@ extension Store {
     return report
   }
 
-  /// The seed sets that this store knows of, with their versions: those that its app has seeded, and those that came
-  /// from peers.
+  /// Returns the seed sets that this store knows, with their versions: those that its app has seeded, and those that
+  /// came from peers.
   ///
   /// ```swift
   /// for set in try store.seedSets() { print(set.name, set.versions.map(\.version), set.applied ?? 0) }
   /// ```
-  /// - Returns: the sets, by name.
+  /// - Returns: the sets, in the order of their names.
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func seedSets() throws -> [SeedSetStatus] { try snapshot { try $0.seedSets() } }
 }

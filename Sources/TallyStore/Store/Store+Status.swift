@@ -1,21 +1,21 @@
 import GRDB
 import TallyCRDT
 
-/// A row that is not as the state says, because something of the app's stands in the way: a unique index, a check, a
-/// trigger, a foreign key of a table of its own.
+/// A row that differs from the state because something in the app's part of the database prevents the change: a unique
+/// index, a check, a trigger, or a foreign key of one of its tables.
 public struct SetAsideRow: Sendable, Equatable {
-  /// The record's name; for a link source and target, with a line feed between them.
+  /// The record's name; for a link, source and target with a line feed between them.
   public var row: String
-  /// Whether the app sees it, although the state says otherwise or something else.
+  /// Whether the app sees the row, although the state hides it or has other values.
   public var isShown: Bool
-  /// Whether the record's content was removed for good, by a purge or a compaction, and the row has none of it: it
-  /// holds its name and what it refers to, and defaults. Once nothing of the app's holds it, it goes with the next
-  /// commit.
+  /// Whether the record's content was removed for good by a purge or a compaction, and the row has none of it: it
+  /// contains only its name, its references, and defaults. Once nothing of the app holds the row, the next commit
+  /// removes it.
   public var isEmptied: Bool
-  /// Whether the record's content was removed for good, and the row still shows it, since a trigger, check or index of
-  /// the app's refuses the defaults in its place. It is tried again with each commit.
+  /// Whether the record's content was removed for good but the row still shows it, because a trigger, check or index of
+  /// the app refuses the defaults that would replace it. Each commit tries again.
   public var showsRemoved: Bool
-  /// The message of SQLite or the trigger.
+  /// The error message of SQLite or of the trigger.
   public var reason: String
 }
 
@@ -33,7 +33,7 @@ extension StateReader {
   }
 }
 
-/// The state of one store, as ``Store/status()`` gives it and `tally status` prints it.
+/// The state of one store, as ``Store/status()`` returns it and `tally status` prints it.
 ///
 /// ```swift
 /// let status = try store.status()
@@ -42,17 +42,18 @@ extension StateReader {
 /// if let doubt = status.doubt { print("sync with another device: \(doubt.reason)") }
 /// ```
 ///
-/// Look here if a record does not show: ``setAside`` lists rows that this device's database does not take,
-/// ``rejectedWrites`` counts what cannot be replicated, and ``clockAhead`` tells of a clock that is wrong. It is a
-/// snapshot, and does not change. ``SyncStatus`` is the state of sync with others.
+/// Check it if a record is not shown: ``setAside`` lists rows that this device's database refuses, ``rejectedWrites``
+/// counts rows that cannot be replicated, and ``clockAhead`` reports a wrong clock. It is a snapshot and does not
+/// change. ``SyncStatus`` is the state of sync with others.
 public struct StoreStatus: Sendable, Equatable {
-  /// The number of records or links of one type.
+  /// The numbers of records or links of one type.
   public struct Count: Sendable, Equatable {
-    /// The type of the records that are counted, or `Type.relationship` for links.
+    /// The type of the counted records, or `Type.relationship` for links.
     public var type: String
-    /// Those that the app sees.
+    /// The number of those that the app sees.
     public var visible: Int
-    /// Those that are kept but not seen: deleted, owned by something deleted, or of a type that only a newer app knows.
+    /// The number of those that are kept but not shown: deleted, owned by a deleted record, or of a type that only a
+    /// newer version of the app knows.
     public var hidden: Int
     /// Whether the schema has the type.
     public var isKnown: Bool
@@ -62,51 +63,52 @@ public struct StoreStatus: Sendable, Equatable {
   public var summary: StoreSummary
   /// The numbers of records and links, ordered by type.
   public var counts: [Count]
-  /// Entries in the conflict journal: ``Store/conflicts(limit:)`` has them.
+  /// The number of entries in the conflict journal, which ``Store/conflicts(limit:)`` returns.
   public var conflicts: Int
-  /// Rows written by other programs that cannot be replicated as they are, such as a 7 in a column of yes or no. They
-  /// stay on this device.
+  /// The number of rows that other programs have written and that cannot be replicated, such as a 7 in a Boolean
+  /// column. They stay on this device.
   public var rejectedWrites: Int
-  /// Rows that this device's database does not take, or does not let go, as the state says. The state goes on to
-  /// replicate; each is tried again with the commits that follow.
+  /// The rows that this device's database refuses to write or to remove as the state requires. The state continues to
+  /// replicate, and later commits try each row again.
   public var setAside: [SetAsideRow]
-  /// Unique values that records have and do not show, since other records hold them.
+  /// The unique values that records have but do not show because other records hold them.
   public var contested: [ContestedValue]
-  /// Whether triggers of the app's have answered each of the last changes of peers with a write of their own: if a
-  /// peer's do so too, the two never come to rest.
+  /// Whether triggers of the app have responded to each of the peers' last changes with a write of their own. If a
+  /// peer's triggers do the same, the two never stop writing.
   public var hasTriggerLoop: Bool
   /// The size of the database in bytes, without the write-ahead log.
   public var byteCount: Int
-  /// Whether, and why, what is stored is in doubt; nil for a store that is sound. A damaged store is healed by the next
+  /// Whether and why the content of the store is in doubt; nil for a sound store. A damaged store is healed by the next
   /// sync with an intact device.
   public var doubt: StoreDoubt?
-  /// The last time that the store gave up its replica id, and why; nil if never.
+  /// The time and reason of the store's last change of its replica id; nil if there was none.
   public var renewal: ReplicaRenewal?
-  /// By how many seconds the newest write of another replica, as far as rows of one stamp tell, is ahead of this
-  /// device's clock, and whose it is; nil if none is by more than a minute. Either clock may be wrong.
+  /// The replica whose newest write is ahead of this device's clock, and by how many seconds, judged by rows with a
+  /// single stamp; nil if none is ahead by more than a minute. Either clock may be wrong.
   public var clockAhead: ClockLead?
 }
 
-/// A replica whose writes are from a time that has not come yet.
+/// A replica whose writes have times in the future, by this device's clock.
 public struct ClockLead: Sendable, Equatable {
   /// The replica whose writes are ahead.
   public var replica: ReplicaID
-  /// By how many seconds the newest is ahead.
+  /// The number of seconds by which the newest write is ahead.
   public var seconds: Double
 }
 
 extension Store {
-  /// The state of the store: counts, conflicts, rows that were set aside, doubts.
+  /// Returns the state of the store: counts, conflicts, rows that were set aside, doubts.
   ///
   /// ```swift
   /// let status = try store.status()
   /// for row in status.setAside { print(row.row, row.reason) }
   /// ```
   ///
-  /// For the state of sync with others, see ``SyncEngine/status``. For a number on a badge, observe the table instead.
+  /// For the state of sync with others, see ``SyncEngine/status``. For the number on a badge, observe the table
+  /// instead.
   ///
-  /// Cost: counts all rows, so one pass over the indexes; some milliseconds for 100,000 records. What other processes
-  /// have written is captured before.
+  /// Cost: one pass over the indexes to count all rows, some milliseconds for 100,000 records. Writes of other
+  /// processes are captured first.
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func status() throws -> StoreStatus {
     try capturedSnapshot { reader in

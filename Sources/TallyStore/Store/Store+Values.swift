@@ -2,38 +2,38 @@ import GRDB
 import Observation
 
 extension Store {
-  /// Observes a query: its result now, and again after each commit of this process that changed what it reads: a write
-  /// of the app or a merge.
+  /// Observes a query. The sequence provides its result now, and again after each commit of this process (a write of
+  /// the app or a merge) that changed what it reads.
   ///
   /// ```swift
   /// for try await games in store.values({ try Game.order(Column("name")).fetchAll($0) }) { print(games.count) }
   /// ```
   ///
-  /// A merge is one transaction, so a list never shows half of one. Changes that come faster than they are read are
-  /// told once, with the newest value. Iterating ends with the task that does it. What another process has written into
-  /// the file shows after the next write or `captureChanges()` of this one; an engine calls that once a second. A store
-  /// that only reads (``StoreOptions/isReadOnly``) tells the value of now and nothing more: read again when you need
-  /// it.
-  /// - Parameter fetch: reads the value. What it reads is found out as it runs: it may be called again in any thread,
-  ///   and must not depend on anything but the database.
-  /// - Returns: a sequence that throws what the query throws, and `StoreError.closed` once the store is closed; it has
-  ///   ended then.
+  /// A merge is one transaction, so a list never shows half of one. If changes come faster than they are read, only the
+  /// newest value is provided. The iteration ends with its task. Writes of another process to the file appear after
+  /// this process's next write or `captureChanges()`, which an engine calls once a second. A read-only store
+  /// (``StoreOptions/isReadOnly``) provides only the current value: read again when you need it.
+  /// - Parameter fetch: reads the value. The tables that it reads are determined as it runs: it may be called again on
+  ///   any thread, and must depend on nothing but the database.
+  /// - Returns: a sequence that throws the query's error, or `StoreError.closed` once the store is closed; then it has
+  ///   ended.
   public func values<Value: Sendable>(_ fetch: @escaping @Sendable (Database) throws -> Value)
     -> StoreValues<Value>
   {
     StoreValues(.tracking(whileOpen(fetch)), in: self)
   }
 
-  /// Observes a query whose values can be compared: its result now, and again after each commit that changes it.
+  /// Observes a query whose values can be compared. The sequence provides its result now, and again after each commit
+  /// that changes the result.
   ///
   /// ```swift
   /// for try await count in store.values({ db in try Game.fetchCount(db) }) { print(count) }
   /// ```
   ///
-  /// A value that equals the one before is not told again. In everything else it is like the form for other values.
+  /// A value that equals the previous one is not provided again. Otherwise it is like the form for other values.
   /// - Parameter fetch: reads the value, again after each commit that may have changed it.
-  /// - Returns: a sequence that throws what the query throws, and `StoreError.closed` once the store is closed; it has
-  ///   ended then.
+  /// - Returns: a sequence that throws the query's error, or `StoreError.closed` once the store is closed; then it has
+  ///   ended.
   public func values<Value: Sendable & Equatable>(_ fetch: @escaping @Sendable (Database) throws -> Value)
     -> StoreValues<Value>
   {
@@ -51,7 +51,7 @@ extension Store {
   }
 }
 
-/// An observed query, for a view: follows the store on the main actor until it is released.
+/// An observed query for a view, which follows the store on the main actor until it is released.
 ///
 /// ```swift
 /// @MainActor final class GameList {
@@ -65,31 +65,32 @@ extension Store {
 /// }
 /// ```
 ///
-/// SwiftUI observes it as any `@Observable` object. If the query fails, `error` says why, the last value stays, and
-/// nothing more comes.
+/// SwiftUI observes it like any `@Observable` object. If the query fails, `error` contains the error, the last value
+/// stays, and no more values follow.
 @MainActor @Observable public final class Observed<Value: Sendable> {
-  /// The newest value; what was given at first, while `isLoading`.
+  /// The newest value; while `isLoading`, the initial one.
   public private(set) var value: Value
-  /// Why the query has failed; nil as long as it works.
+  /// The error with which the query has failed; nil as long as it works.
   public private(set) var error: (any Error)?
-  /// Whether the query has not given anything yet.
+  /// Whether the query has not returned a value yet.
   public private(set) var isLoading = true
   @ObservationIgnored private var task: Task<Void, Never>?
 
-  /// Follows a query from now until this object is released: its value now, and again after each commit that touches
-  /// what the query reads, whether the app wrote or a sync did.
+  /// Creates an object that follows a query until it is released: `value` is updated now, and after each commit of the
+  /// app or of a sync that touches what the query reads.
   ///
   /// - Parameters:
-  ///   - value: what `value` is until the query has answered.
-  ///   - store: the store to follow. It is kept for as long.
-  ///   - fetch: the query, which runs on a thread of the database. If it throws, `error` says why, and nothing more
-  ///     comes.
+  ///   - value: the value until the query has returned one.
+  ///   - store: the store to follow, which is retained meanwhile.
+  ///   - fetch: the query, which runs on a thread of the database. If it throws, `error` contains the error, and no
+  ///     more values follow.
   public init(_ value: Value, in store: Store, _ fetch: @escaping @Sendable (Database) throws -> Value) {
     self.value = value
     follow(store.values(fetch))
   }
 
-  /// Follows a query whose values can be compared: a value that equals the one before does not redraw the view.
+  /// Creates an object that follows a query whose values can be compared: a value that equals the previous one does not
+  /// redraw the view.
   ///
   /// ```swift
   /// @MainActor func badge(_ store: Store) -> Observed<Int> {
@@ -97,14 +98,14 @@ extension Store {
   /// }
   /// ```
   ///
-  /// The parameters are those of the form for any value.
+  /// The parameters are the same as in the form for any value.
   public init(_ value: Value, in store: Store, _ fetch: @escaping @Sendable (Database) throws -> Value)
   where Value: Equatable {
     self.value = value
     follow(store.values(fetch))
   }
 
-  /// Follows another query in the place of this one: for another text in a search field, another order.
+  /// Follows another query instead of the current one, for instance for another search text or another order.
   ///
   /// ```swift
   /// @MainActor func search(_ text: String, _ games: Observed<[Game]>, _ store: Store) {
@@ -112,16 +113,16 @@ extension Store {
   /// }
   /// ```
   ///
-  /// `value` stays what it was, and `isLoading` is true, until the new query has answered; nothing of the old one comes
-  /// any more. A query that had failed is forgotten with its `error`.
+  /// Until the new query has returned a value, `value` stays unchanged and `isLoading` is true; the old query provides
+  /// no more values. If the old query had failed, its `error` is cleared.
   /// - Parameters:
-  ///   - store: the store to follow, which may be another one. It is kept for as long.
+  ///   - store: the store to follow, which may be another one. It is retained meanwhile.
   ///   - fetch: the query, as for the initializer.
   public func follow(in store: Store, _ fetch: @escaping @Sendable (Database) throws -> Value) {
     follow(store.values(fetch))
   }
 
-  /// Follows another query whose values can be compared.
+  /// Follows another query, whose values can be compared, instead of the current one.
   ///
   /// ```swift
   /// @MainActor func count(_ name: String, _ badge: Observed<Int>, _ store: Store) {
@@ -129,7 +130,7 @@ extension Store {
   /// }
   /// ```
   ///
-  /// In everything else it is like the form for any value.
+  /// Otherwise it is like the form for any value.
   public func follow(in store: Store, _ fetch: @escaping @Sendable (Database) throws -> Value)
   where Value: Equatable {
     follow(store.values(fetch))

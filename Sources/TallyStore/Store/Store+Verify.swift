@@ -2,31 +2,31 @@ import GRDB
 import TallyCRDT
 import TallyWire
 
-/// The findings of `verify`: every way in which the file contradicts itself.
+/// The findings of `verify`: the ways in which the file contradicts itself.
 public struct VerifyReport: Sendable, Equatable {
-  /// One line a problem; empty if all is well. At most a hundred.
+  /// The problems, at most a hundred, one line each; empty if everything is in order.
   public var problems: [String] = []
-  /// Records and links whose rows this database does not take as the state says: see `StoreStatus.setAside`. No problem
-  /// of the store's.
+  /// The records and links whose rows this database refuses to write or to remove as the state requires: see
+  /// `StoreStatus.setAside`. They are not a problem of the store.
   public var setAside: [String] = []
-  /// Records and links looked at.
+  /// The number of records and links that were checked.
   public var checked = 0
-  /// Whether nothing was found that contradicts itself.
+  /// Whether no contradictions were found.
   public var isSound: Bool { problems.isEmpty }
 }
 
 extension Store {
-  /// Checks the file against itself, in one snapshot: SQLite's integrity and foreign keys; the view rebuilt from the
-  /// state equals the view; each state matches its checksum, and all of them the fingerprint; the vector covers every
-  /// dot; the change log finds every dot, and lists nothing that is not there.
+  /// Checks the consistency of the file in one snapshot: SQLite's integrity and foreign keys hold; the view equals a
+  /// view rebuilt from the state; each state matches its checksum, and all of them together the fingerprint; the vector
+  /// covers every dot; the change log finds every dot and lists nothing that does not exist.
   ///
-  /// Reads everything. Changes nothing, unless the content cannot be read or does not match its fingerprint: then the
-  /// store notes that it is damaged (`doubt()`) where it can be written, and gives nothing away until it is healed.
-  /// Cost: several passes over the store, and one more if problems were found.
-  /// - Parameter onProgress: called with the number of records and links that have been looked at: first with 0, while
+  /// It reads everything. It changes nothing unless the content cannot be read or does not match its fingerprint: then
+  /// the store, if it is writable, records that it is damaged (`doubt()`) and sends nothing to others until it is
+  /// healed. Cost: several passes over the store, and one more if problems were found.
+  /// - Parameter onProgress: called with the number of records and links that have been checked: first with 0, while
   ///   SQLite checks the file, then after each thousand.
   /// - Returns: the contradictions that were found, if any.
-  /// - Throws: `StoreError.notCaptured` if another program's writes wait to be captured and the store only reads;
+  /// - Throws: `StoreError.notCaptured` if another program's writes have not been captured and the store is read-only;
   ///   GRDB's `DatabaseError`.
   public func verify(onProgress: ((Int) -> Void)? = nil) throws -> VerifyReport {
     try verify(onProgress) { try $0.run() }

@@ -29,29 +29,32 @@ import GRDB
 /// store, a migrator with `eraseDatabaseOnSchemaChange`), what was there is put back before the access ends. The error
 /// is thrown where the access may throw, and is in the log.
 extension Store: DatabaseWriter {
-  /// Runs statements outside of any transaction, or in transactions of their own.
+  /// Runs statements outside of any transaction, or in transactions of their own, and returns what the body returns.
   ///
-  /// Captured when the access ends; see above. A transaction that is left open ends the program, as in GRDB.
-  /// - Throws: what the body throws; what it has committed before stays, and is captured.
+  /// The changes are captured when the access ends. A transaction that is left open ends the program, as in GRDB.
+  /// - Throws: errors of the body; changes that it has committed before stay and are captured.
   @_disfavoredOverload  // In an asynchronous context the asynchronous version, as in GRDB.
   public func writeWithoutTransaction<T>(_ updates: (Database) throws -> T) rethrows -> T {
     do { return try writer.writeWithoutTransaction { try direct($0, updates).value } } catch { throw explain(error) }
   }
 
-  /// Runs statements outside of any transaction, without blocking the caller's thread. See the synchronous version.
-  /// - Throws: what the body throws; `StoreError.closed`, `.wouldReplaceStore`.
+  /// Runs statements outside of any transaction, without blocking the caller's thread, and returns what the body
+  /// returns. See the synchronous version.
+  /// - Throws: errors of the body; `StoreError.closed`, `.wouldReplaceStore`.
   public func writeWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws -> T {
     do { return try await usable.writeWithoutTransaction { try strictly($0, updates) } } catch { throw explain(error) }
   }
 
-  /// Runs statements outside of any transaction while nothing reads through this store.
-  /// - Throws: what the body throws; `StoreError.closed`, `.wouldReplaceStore`.
+  /// Runs statements outside of any transaction while nothing reads through this store, and returns what the body
+  /// returns.
+  /// - Throws: errors of the body; `StoreError.closed`, `.wouldReplaceStore`.
   @_disfavoredOverload  // In an asynchronous context the asynchronous version, as in GRDB.
   public func barrierWriteWithoutTransaction<T>(_ updates: (Database) throws -> T) throws -> T {
     do { return try usable.barrierWriteWithoutTransaction { try strictly($0, updates) } } catch { throw explain(error) }
   }
 
-  /// The same without blocking the caller's thread. See the synchronous version.
+  /// Runs statements outside of any transaction while nothing reads through this store, without blocking the caller's
+  /// thread, and returns what the body returns. See the synchronous version.
   public func barrierWriteWithoutTransaction<T: Sendable>(
     _ updates: @Sendable (Database) throws -> T
   ) async throws -> T {
@@ -62,9 +65,9 @@ extension Store: DatabaseWriter {
     }
   }
 
-  /// Runs statements outside of any transaction while nothing reads through this store, and returns at once.
-  /// - Parameter updates: is given the database, or the error that there is instead: `StoreError.closed` after
-  ///   `close()`.
+  /// Schedules statements to run outside of any transaction while nothing reads through this store, and returns at
+  /// once.
+  /// - Parameter updates: receives the database, or an error instead: `StoreError.closed` after `close()`.
   public func asyncBarrierWriteWithoutTransaction(
     _ updates: @escaping @Sendable (Result<Database, any Error>) -> Void
   ) {
@@ -77,15 +80,16 @@ extension Store: DatabaseWriter {
     }
   }
 
-  /// Runs statements outside of any transaction, after what was asked for before, and returns at once.
+  /// Schedules statements to run outside of any transaction, after earlier requests, and returns at once.
   public func asyncWriteWithoutTransaction(_ updates: @escaping @Sendable (Database) -> Void) {
     writer.asyncWriteWithoutTransaction { [self] in _ = direct($0, updates) }
   }
 
-  /// Writes in one transaction, as `write` does, and returns at once.
+  /// Schedules a write in one transaction, like `write`, and returns at once.
   /// - Parameters:
   ///   - updates: runs in the transaction.
-  ///   - completion: runs after it, on the same queue: with what the body returned, or why nothing has changed.
+  ///   - completion: runs after the transaction, on the same queue, with the result of the body, or with the error
+  ///     because of which nothing has changed.
   public func asyncWrite<T>(
     _ updates: @escaping @Sendable (Database) throws -> T,
     completion: @escaping @Sendable (Database, Result<T, any Error>) -> Void
@@ -97,25 +101,27 @@ extension Store: DatabaseWriter {
     }
   }
 
-  /// Runs statements also from inside a write of this store: there they are part of it, elsewhere it is
-  /// `writeWithoutTransaction`.
-  /// - Throws: what the body throws.
+  /// Runs statements, even from inside a write of this store, and returns what the body returns. Inside a write they
+  /// are part of it; elsewhere this is `writeWithoutTransaction`.
+  /// - Throws: errors of the body.
   public func unsafeReentrantWrite<T>(_ updates: (Database) throws -> T) rethrows -> T {
     do { return try writer.unsafeReentrantWrite { try direct($0, updates).value } } catch { throw explain(error) }
   }
 
-  /// Reads what the last transaction has left, while later ones go on. For the writing queue, outside of transactions.
-  /// - Parameter value: is given the database, or the error that there is instead.
+  /// Reads the state after the last transaction while later ones proceed. Call it on the writing queue, outside of
+  /// transactions.
+  /// - Parameter value: receives the database, or an error instead.
   public func spawnConcurrentRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
     writer.spawnConcurrentRead { [self] in value($0.mapError(explain)) }
   }
 
-  /// Refused: a store that is emptied without its own knowledge would take its records for lost, and could not tell
-  /// its peers. Delete records to delete them everywhere; close the store and remove its file to start over here.
-  /// - Throws: `StoreError.wouldReplaceStore`, always. Nothing has changed.
+  /// Refuses to erase the database: a store that is emptied without its own knowledge would consider its records lost
+  /// and could not tell its peers. Delete records to delete them everywhere; close the store and remove its file to
+  /// start over on this device.
+  /// - Throws: always `StoreError.wouldReplaceStore`. Nothing has changed.
   public func erase() throws { throw Self.eraseRefusal }
 
-  /// Refused, as the synchronous version is.
+  /// Refuses to erase the database, like the synchronous version.
   public func erase() async throws { throw Self.eraseRefusal }
 
   private static var eraseRefusal: StoreError {
@@ -124,8 +130,8 @@ extension Store: DatabaseWriter {
       "a store cannot be erased: delete its records, or close it and remove its file to start over on this device")
   }
 
-  /// Brings the write-ahead log into the file, which happens by itself as well.
-  /// - Returns: how many frames the log has, and how many of them are in the file now.
+  /// Copies the write-ahead log into the file, which also happens automatically.
+  /// - Returns: the number of frames in the log, and the number of them that are now in the file.
   /// - Throws: `DatabaseError` with SQLITE_BUSY or SQLITE_LOCKED if others are using the file.
   @discardableResult
   public func checkpoint(_ kind: Database.CheckpointMode = .passive) throws -> (

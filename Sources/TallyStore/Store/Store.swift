@@ -4,7 +4,7 @@ import Synchronization
 import TallyCRDT
 import TallyWire
 
-/// A database of records that replicates: GRDB as you know it, and every write captured.
+/// A database of records that replicates. It is used like any GRDB database, and it captures every write.
 ///
 /// ```swift
 /// let store = try Store(path: path, schema: Schema(Person.self, Game.self))
@@ -15,18 +15,18 @@ import TallyWire
 /// ```
 ///
 /// Each entity is an ordinary SQLite table, each to-many relationship an ordinary join table. Records, the query
-/// interface, raw SQL and `ValueObservation` work as with GRDB alone, and what other connections and processes write to
-/// the file is captured as well. Rows that `REPLACE` deletes because of an app-defined unique index are captured,
+/// interface, raw SQL and `ValueObservation` work as with GRDB alone, and writes that other connections and processes
+/// make to the file are captured too. Rows that `REPLACE` deletes because of an app-defined unique index are captured,
 /// starting with the transaction after the one that creates the index.
 ///
-/// Of concurrent writes to one field the later wins, and ``conflicts(limit:)`` has the other; a relationship keeps what
-/// anybody added; a concurrent edit survives a delete. What is deleted is kept, and ``restore(_:)`` brings it back. A
-/// ``SyncEngine`` brings stores of other devices to the same state; ``values(_:)`` and ``Observed`` follow what a query
-/// gives.
+/// The later of concurrent writes to one field wins, and ``conflicts(limit:)`` returns the other; a relationship keeps
+/// the members that anybody added; a concurrent edit survives a delete. Deleted records are kept, and ``restore(_:)``
+/// brings them back. A ``SyncEngine`` brings stores of other devices to the same state; ``values(_:)`` and ``Observed``
+/// follow the results of queries.
 ///
-/// A store may be used from any thread. Calls that read or write the file block; in an asynchronous function the form
-/// that is awaited is chosen, and blocks no thread of a task. Opening costs the same for any number of records. Keep
-/// one store for a file as long as the app runs.
+/// A store may be used from any thread. Calls that read or write the file block; in an asynchronous function the
+/// compiler chooses the awaited form, which does not block the task's thread. Opening costs the same for any number of
+/// records. Keep one store per file for as long as the app runs.
 public final class Store: Sendable {
   /// The file; nil in memory.
   package let file: String?
@@ -63,23 +63,23 @@ public final class Store: Sendable {
 
   // MARK: Opening
 
-  /// Opens the store at `path`, creating it if there is no file, and makes its tables cover `schema`.
+  /// Opens the store at `path`, creates it if there is no file, and alters its tables to cover `schema`.
   ///
   /// ```swift
   /// let store = try Store(path: path, schema: Schema(Person.self, Game.self))
   /// ```
   ///
-  /// The folder must exist. Beside the file stand others that belong to it, under its name with `-wal`, `-shm`,
-  /// `-incarnation` and `-transfers` behind. Tables are altered in one transaction, together with
-  /// ``StoreOptions/willChangeSchema``. In a debug build, the types that the schema was made of are compared with it
+  /// The folder must exist. Beside the file are others that belong to it, with its name followed by `-wal`, `-shm`,
+  /// `-incarnation` and `-transfers`. Tables are altered in one transaction, together with
+  /// ``StoreOptions/willChangeSchema``. A debug build compares the types from which the schema was made with it
   /// (``Schema/checkDeclarations()``).
   /// - Parameters:
-  ///   - path: the file. Any number of stores and processes may have it open.
-  ///   - schema: what the app declares. A file that has more keeps it.
-  ///   - options: see ``StoreOptions``.
+  ///   - path: the path of the file, which any number of stores and processes may have open.
+  ///   - schema: the schema that the app declares. A file that has more keeps it.
+  ///   - options: the store's options; see ``StoreOptions``.
   /// - Throws: `StoreError`: `.notAStore`, `.newerFormat`, `.olderFormat`, `.pathTaken`, `.invalidSchema`,
   ///   `.incompatibleSchema`, `.incompatibleTable`; `.noSuchStore` if the file is missing and opened read-only; or
-  ///   GRDB's `DatabaseError`. The file is then as it was.
+  ///   GRDB's `DatabaseError`. Then the file is unchanged.
   public convenience init(path: String, schema: Schema, options: StoreOptions = StoreOptions()) throws {
     try schema.validate()
     #if DEBUG
@@ -90,13 +90,13 @@ public final class Store: Sendable {
     try self.init(path: path, isNew: isNew, schema: schema, options: options)
   }
 
-  /// Opens an existing store with the schema that the file holds, for tools that do not have the app's types.
+  /// Opens an existing store with the schema in its file, for tools that do not have the app's types.
   ///
   /// ```swift
   /// let types = try Store(existing: path).schema.entities.map(\.type)
   /// ```
   ///
-  /// No store is created. With ``StoreOptions/isReadOnly`` the file is not written to either.
+  /// It never creates a store. With ``StoreOptions/isReadOnly`` the file is not written to either.
   /// - Throws: `StoreError`: `.noSuchStore`, `.notAStore`, `.newerFormat`, `.olderFormat`, `.pathTaken`,
   ///   `.incompatibleTable`; or GRDB's `DatabaseError`.
   public convenience init(existing path: String, options: StoreOptions = StoreOptions()) throws {
@@ -123,8 +123,8 @@ public final class Store: Sendable {
   /// let store = try Store(inMemory: Schema(Person.self, Game.self))
   /// ```
   ///
-  /// It does all that a store in a file does, and is gone with the object. It has one connection, so reads wait for
-  /// writes.
+  /// It does everything that a store in a file does, and disappears with the object. It has one connection, so reads
+  /// wait for writes.
   /// - Throws: `StoreError.invalidSchema`.
   public init(inMemory schema: Schema, options: StoreOptions = StoreOptions()) throws {
     try schema.validate()
@@ -238,33 +238,34 @@ public final class Store: Sendable {
 
   // MARK: Reading and writing
 
-  /// Reads, in one snapshot of the database.
+  /// Reads in one snapshot of the database.
   ///
   /// ```swift
   /// let games = try store.read { db in try Game.order(Column("name")).fetchAll(db) }
   /// ```
   ///
-  /// A store in a file reads while others write, and sees none of what commits meanwhile. One in memory has a single
-  /// connection, and waits its turn. The body cannot write, and must not call `read` or `write` of the store again.
+  /// A store in a file can read while others write, and a read does not see transactions that commit meanwhile. A store
+  /// in memory has a single connection, so a read waits its turn. The body cannot write and must not call `read` or
+  /// `write` of the store again.
   /// - Returns: what the body returns.
-  /// - Throws: `StoreError.closed` after ``close()``; what the body throws; GRDB's `DatabaseError`.
+  /// - Throws: `StoreError.closed` after ``close()``; errors of the body; GRDB's `DatabaseError`.
   @_disfavoredOverload  // In an asynchronous context the asynchronous version, as in GRDB.
   public func read<T>(_ body: (Database) throws -> T) throws -> T {
     do { return try usable.read(body) } catch { throw explain(error) }
   }
 
-  /// Reads, in one snapshot of the database, without blocking the caller's thread. Otherwise as the synchronous `read`.
+  /// Reads in one snapshot of the database without blocking the caller's thread, and returns what the body returns.
+  /// Otherwise it is like the synchronous `read`.
   ///
   /// ```swift
   /// let count = try await store.read { db in try Game.fetchCount(db) }
   /// ```
-  /// - Throws: `StoreError.closed` after ``close()``; what the body throws; GRDB's `DatabaseError`;
-  ///   `CancellationError`.
+  /// - Throws: `StoreError.closed` after ``close()``; errors of the body; GRDB's `DatabaseError`; `CancellationError`.
   public func read<T: Sendable>(_ body: @Sendable (Database) throws -> T) async throws -> T {
     do { return try await usable.read(body) } catch { throw explain(error) }
   }
 
-  /// Writes, in one transaction: all of it becomes visible and is replicated together, or none.
+  /// Writes in one transaction, which becomes visible and is replicated as a whole or not at all.
   ///
   /// ```swift
   /// try store.write { db in
@@ -274,31 +275,32 @@ public final class Store: Sendable {
   /// ```
   ///
   /// The effects of a delete on other records (owned records, references, relationships) take place at the end of the
-  /// transaction. Each change gets a stamp of this replica, observations fire, and engines send it. A write that
-  /// changes nothing replicates nothing.
+  /// transaction. Each change gets a stamp of this replica, observations fire, and engines send the changes. A write
+  /// that changes nothing replicates nothing.
   ///
-  /// One writer at a time: this waits for other writes of the process, and for other processes up to
-  /// ``StoreOptions/busyTimeout``. Writes cannot be nested. The calls of a store that take a `db`, such as `restore`
-  /// and `resolve`, can be part of a write.
+  /// There is one writer at a time: the call waits for other writes of the process, and for other processes up to
+  /// ``StoreOptions/busyTimeout``. Writes cannot be nested. The store's calls that take a `db`, such as `restore` and
+  /// `resolve`, can be part of a write.
   ///
-  /// A write that changes an attached file as well is not one transaction with it: SQLite commits file by file, and the
-  /// store's may be committed where the other's cannot be.
+  /// A write that also changes an attached file is not atomic across both: SQLite commits file by file, so the store's
+  /// changes may be committed although the other file's cannot be.
   ///
   /// - Returns: what the body returns.
-  /// - Throws: what the body throws; `StoreError` for what cannot be replicated (`.typeMismatch`, `.invalidName`,
-  ///   `.valueTooLarge`), a reference to a record that is not there (`.danglingReference`), a delete that is denied
-  ///   (`.deleteDenied`); `StoreError.closed` after ``close()``; GRDB's `DatabaseError`, with SQLITE_BUSY when another
-  ///   process writes for too long. Nothing has changed then.
+  /// - Throws: errors of the body; `StoreError` for values that cannot be replicated (`.typeMismatch`, `.invalidName`,
+  ///   `.valueTooLarge`), a reference to a record that does not exist (`.danglingReference`), a delete that is denied
+  ///   (`.deleteDenied`); `StoreError.closed` after ``close()``; GRDB's `DatabaseError`, with SQLITE_BUSY if another
+  ///   process writes for too long. Then nothing has changed.
   @discardableResult
   public func write<T>(_ body: (Database) throws -> T) throws -> T { try commit(body).value }
 
-  /// Writes, in one transaction, without blocking the caller's thread. Otherwise as the synchronous `write`.
+  /// Writes in one transaction without blocking the caller's thread, and returns what the body returns. Otherwise it is
+  /// like the synchronous `write`.
   ///
   /// ```swift
   /// try await store.write { db in try Game(name: "Chess").insert(db) }
   /// ```
-  /// - Throws: as the synchronous `write`; `CancellationError` if the task is cancelled before the commit. Nothing has
-  ///   changed then.
+  /// - Throws: the errors of the synchronous `write`; `CancellationError` if the task is cancelled before the commit.
+  ///   Then nothing has changed.
   @discardableResult
   public func write<T: Sendable>(_ body: @Sendable (Database) throws -> T) async throws -> T {
     do {
@@ -322,7 +324,7 @@ public final class Store: Sendable {
   public struct Commit<Value> {
     /// The value that the body of the transaction returned.
     public let value: Value
-    /// The transaction's dot, or nil if it changed nothing that replicates.
+    /// The transaction's dot; nil if it changed nothing that replicates.
     public let dot: Dot?
     /// The events to report.
     let events: [StoreEvent]
@@ -331,14 +333,13 @@ public final class Store: Sendable {
     package var summary: StoreSummary { outcome.summary }
   }
 
-  /// Writes like ``write(_:)``, and returns the transaction's dot once it is committed, by which it is known on all
-  /// devices.
+  /// Writes like ``write(_:)`` and also returns the transaction's dot, which identifies it on all devices.
   ///
   /// ```swift
   /// let commit = try store.commit { db in try Game(name: "Chess").insert(db) }
   /// let isReplicated = commit.dot != nil
   /// ```
-  /// - Throws: as `write`. Nothing has changed then.
+  /// - Throws: the errors of `write`. Then nothing has changed.
   public func commit<T>(_ body: (Database) throws -> T) throws -> Commit<T> {
     try perform { db in try transact(db, body) }
   }

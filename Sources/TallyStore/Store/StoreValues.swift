@@ -1,9 +1,9 @@
 import GRDB
 import Synchronization
 
-/// The values of an observed query, for one task: ``Store/values(_:)``.
+/// The sequence of values of an observed query, for one task, as ``Store/values(_:)`` returns it.
 public struct StoreValues<Element: Sendable>: AsyncSequence, Sendable {
-  /// It ends with what the query throws, or with `StoreError.closed`.
+  /// The error type: the sequence fails with the query's error, or with `StoreError.closed`.
   public typealias Failure = any Error
   /// Starts an observation: with what is told of an error, and of each value.
   typealias Start =
@@ -20,7 +20,7 @@ public struct StoreValues<Element: Sendable>: AsyncSequence, Sendable {
     start = { observation.start(in: store, scheduling: .task, onError: $0, onChange: $1) }
   }
 
-  /// Waits for the values, the newest each time.
+  /// An iterator that waits for values and always provides the newest one.
   public struct Iterator: AsyncIteratorProtocol {
     private var values: AsyncThrowingStream<Element, any Error>.Iterator
     private let follower: ValueFollower
@@ -30,14 +30,14 @@ public struct StoreValues<Element: Sendable>: AsyncSequence, Sendable {
       self.follower = follower
     }
 
-    /// The next value; nil when the task is cancelled.
-    /// - Throws: what the query throws; `StoreError.closed` once the store is closed. It has ended then.
+    /// Returns the next value; nil when the task is cancelled.
+    /// - Throws: the query's error; `StoreError.closed` once the store is closed. Then the sequence has ended.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
       try await values.next(isolation: actor)
     }
   }
 
-  /// Begins to observe; each iterator does so by itself.
+  /// Begins to observe the query and returns an iterator. Each iterator observes by itself.
   public func makeAsyncIterator() -> Iterator {
     let (values, feed) = AsyncThrowingStream.makeStream(of: Element.self, bufferingPolicy: .bufferingNewest(1))
     let follower = followers.follow { feed.finish(throwing: $0) }
