@@ -45,7 +45,7 @@
   extension UInt64: UnsignedWord {}
 
   extension RefusedColumn where Reason == Refusal.RequiredReference {
-    /// Unavailable, so that the compiler gives the reason where the property is declared.
+    /// Unavailable, so the compiler reports the reason at the property's declaration.
     @available(
       *, unavailable,
       message: "A reference must be optional: its record may be deleted, or may not have arrived yet"
@@ -66,7 +66,7 @@
   }
 
   extension RefusedColumn where Reason == Refusal.References {
-    /// Unavailable, so that the compiler gives the reason where the property is declared.
+    /// Unavailable, so the compiler reports the reason at the property's declaration.
     @available(
       *, unavailable, message: "Make it a relationship: @Members static var name: Relationship<Record, Target>"
     )
@@ -80,7 +80,7 @@
   }
 
   extension RefusedColumn where Reason == Refusal.PositionInNoList {
-    /// Unavailable, so that the compiler gives the reason where the property is declared.
+    /// Unavailable, so the compiler reports the reason at the property's declaration.
     @available(
       *, unavailable,
       message: "A position is within the list of a record: name the reference, as in @Field(within: \"list\")"
@@ -89,7 +89,7 @@
   }
 
   extension RefusedColumn where Reason == Refusal.RequiredPosition {
-    /// Unavailable, so that the compiler gives the reason where the property is declared.
+    /// Unavailable, so the compiler reports the reason at the property's declaration.
     @available(
       *, unavailable, message: "A position must be optional: it may not have arrived yet, and older apps give none"
     )

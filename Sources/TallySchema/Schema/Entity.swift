@@ -40,7 +40,7 @@ public protocol Entity: TableRecord, Identifiable, Sendable where ID == RecordNa
   /// ```
   ///
   /// Make it a `static let`, because it is read for every name that is created. It must be the same in every process
-  /// that opens a file. ``EntitySchema`` lists what a later release may change.
+  /// that opens a file. ``EntitySchema`` lists the changes that a later release may make.
   static var schema: EntitySchema { get }
 }
 
@@ -81,8 +81,8 @@ public struct RecordName<Record: Entity>: Hashable, Sendable {
   /// ```
   ///
   /// The UUID contains the milliseconds of the device's clock and 74 random bits, so names sort by their time of
-  /// creation as far as the clocks agree; do not use them as dates. As the default value of a record's `id` this gives
-  /// every new record a name of its own.
+  /// creation as far as the clocks agree; do not use them as dates. Used as the default value of a record's `id`, it
+  /// gives every new record a name of its own.
   public init() { self.init(uuid: .timeOrdered()) }
 
   /// Creates the name with this UUID, in lowercase. Two devices that use the same UUID mean the same record. Use it for
@@ -103,7 +103,7 @@ public struct RecordName<Record: Entity>: Hashable, Sendable {
     }
   }
 
-  /// Creates a name with a key of the app's own, such as `"chess"`, for a record that has the same name on every
+  /// Creates a name with a key that the app chooses, such as `"chess"`, for a record that has the same name on every
   /// device.
   ///
   /// ```swift

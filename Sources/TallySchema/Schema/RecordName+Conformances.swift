@@ -9,7 +9,7 @@ extension RecordName: LosslessStringConvertible {
   /// ```
   ///
   /// `description` returns the text, so a name can travel through a link, a notification or a command line and back.
-  /// The record need not exist. ``AnyRecordName/init(_:)`` reports what is wrong with a text.
+  /// The record need not exist. ``AnyRecordName/init(_:)`` reports the mistake in an invalid text.
   public init?(_ description: String) {
     guard let name = try? AnyRecordName(description) else { return nil }
     self.init(name)

@@ -34,7 +34,7 @@ extension Schema {
   /// ```
   ///
   /// Equal schemas give equal bytes.
-  /// - Throws: what encoding throws; for a valid schema it throws nothing.
+  /// - Throws: errors of encoding, which do not occur for a valid schema.
   public func json() throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

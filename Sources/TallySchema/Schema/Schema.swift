@@ -19,7 +19,7 @@ import TallyWire
 /// The calls below that take a `db`, a name and values are for tools without Swift types; apps use GRDB's records.
 /// SwiftData also has a class of this name: where both are imported, write `Tally.Schema`.
 public struct Schema: Sendable, Hashable, Codable {
-  /// The declared entities, in the order in which they were given.
+  /// The declared entities, in the order of their declaration.
   public var entities: [EntitySchema]
   private var declarations = Declarations()
 

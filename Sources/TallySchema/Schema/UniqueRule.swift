@@ -1,13 +1,13 @@
 import TallyCRDT
 
-/// What a record shows in a unique field while another record holds its value.
+/// The way in which a record is shown while another record holds the value of its unique field.
 ///
 /// Two devices can give one value to two records, each without knowing of the other. The state keeps both values. The
 /// states decide which record shows the value, so all devices show the same one: the **holder**, which has the oldest
 /// claim. The policy applies to the other records. Nothing is written: once the holder has another value or is gone,
 /// the next record shows the value that it had all along.
 public enum UniquePolicy: String, Sendable, Codable, CaseIterable {
-  /// The field is null, so that the app can ask for another value.
+  /// The field is null, and the app can ask for another value.
   case clear
   /// The value with a short suffix, which is the same on every device: `Work ~k3xa`. Only for rules over one text
   /// field.
@@ -32,7 +32,7 @@ public enum UniquePolicy: String, Sendable, Codable, CaseIterable {
 public struct UniqueRule: Sendable, Hashable, Codable {
   /// The names of the fields.
   public var fields: [String]
-  /// What the other records show instead.
+  /// The policy for the records that are not the holder.
   public var policy: UniquePolicy
 
   /// Creates a rule for fields by their names. Mistakes are reported when a store is opened
@@ -46,7 +46,7 @@ public struct UniqueRule: Sendable, Hashable, Codable {
   /// ```
   /// - Parameters:
   ///   - field: the name of a field without a default.
-  ///   - policy: what the other records show; null by default.
+  ///   - policy: what the records that are not the holder show; by default null.
   /// - Returns: the rule, for a schema.
   public static func on(_ field: String, _ policy: UniquePolicy = .clear) -> UniqueRule {
     UniqueRule(fields: [field], policy: policy)
@@ -59,7 +59,7 @@ public struct UniqueRule: Sendable, Hashable, Codable {
   /// ```
   /// - Parameters:
   ///   - fields: the names of fields without defaults. In a record that is not the holder the last of them is null.
-  ///   - policy: what the other records show: ``UniquePolicy/clear`` or ``UniquePolicy/hide``.
+  ///   - policy: what the records that are not the holder show: ``UniquePolicy/clear`` or ``UniquePolicy/hide``.
   /// - Returns: the rule, for a schema.
   public static func on(_ fields: [String], _ policy: UniquePolicy = .clear) -> UniqueRule {
     UniqueRule(fields: fields, policy: policy)

@@ -42,7 +42,7 @@ extension SeedSet: Codable {
   /// let set = SeedSet("speeches", version: 1, records: [SeedRecord("toast", of: SpeechType.self, ["name": "Toast"])])
   /// try set.json().write(to: url)
   /// ```
-  /// - Throws: what encoding throws; for a valid set it throws nothing.
+  /// - Throws: errors of encoding, which do not occur for a valid set.
   public func json() throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

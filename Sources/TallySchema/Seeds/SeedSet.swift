@@ -136,7 +136,7 @@ public struct SeedRecord: Sendable, Hashable {
   ///   - record: the values.
   ///   - references: the key of a seed of the same set for each reference.
   ///   - relationships: the keys of the members for each relationship.
-  /// - Throws: what encoding the record throws.
+  /// - Throws: errors of encoding the record.
   public init<Record: Entity & EncodableRecord>(
     _ key: String, _ record: Record, references: [String: String] = [:], relationships: [String: [String]] = [:]
   ) throws {

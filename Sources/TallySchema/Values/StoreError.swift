@@ -48,7 +48,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case unknownField
     /// The relationship is not in the schema.
     case unknownRelationship
-    /// A value has the wrong type for its field, such as a text that is no date in a column of dates.
+    /// A value has the wrong type for its field, such as a text that is not a date in a column of dates.
     case typeMismatch
     /// There is no room for another position at this place of an ordered list: it would have more than 512 bytes, or
     /// another program created the neighbors' positions. `setOrder` gives the list new positions.

@@ -2,8 +2,8 @@ import TallyCRDT
 import TallyWire
 
 /// The protocol of all errors of Tally's own: ``StoreError``, ``SyncError``, `RecordNameError`, `MailboxError`,
-/// `RelayError`, `RelayStoreError` and `WireError` conform to it. An app can therefore log them and decide what to tell
-/// people in one place.
+/// `RelayError`, `RelayStoreError` and `WireError` conform to it. An app can therefore log them, and decide what to
+/// tell people, in one place.
 ///
 /// ```swift
 /// do {

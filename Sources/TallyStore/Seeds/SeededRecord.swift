@@ -20,7 +20,7 @@ public struct SeededRecord: Codable, Sendable, Hashable, FetchableRecord, TableR
   public var name: String
   /// The version of the seed set that the record shows.
   public var version: Int
-  /// Whether a person has edited the record, so that it belongs to the user.
+  /// Whether the record belongs to the user because a person has edited it.
   public var belongsToUser: Bool
 
   init?(_ name: AnyRecordName, _ state: RecordState, _ kind: RecordKind) {

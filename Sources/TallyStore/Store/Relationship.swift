@@ -12,11 +12,11 @@ import TallyCRDT
 /// ```
 ///
 /// It is an observed-remove set: a member that one device adds while another removes it stays. If two devices add the
-/// same member at the same time, it is there once.
+/// same member at the same time, it is a member once.
 ///
 /// With `.toMany("players", to: "Person", ordered: true)` people can also arrange its members: ``insert(_:_:to:at:)``,
 /// ``move(_:_:of:to:)``, ``setOrder(_:_:of:)`` and ``ordered(_:of:)``. If two devices move a member at the same time,
-/// it is still there only once.
+/// it remains a single member.
 ///
 /// The rows are in the join table `Type_relationship` with the columns `source` and `target`, which raw SQL and GRDB
 /// associations may use too: see ``association`` and ``inverse``. A deleted record is no longer a member, and is one

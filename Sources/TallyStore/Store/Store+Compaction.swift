@@ -12,10 +12,10 @@ extension Store {
   ///
   /// A record that is hidden by its own delete or by that of an owner loses its values once the restore window of
   /// everything that hides it is over. The window is counted from the day on which the delete was first synced or, in a
-  /// store that has never met another, from the first compaction after it. A stub of about 120 bytes stays and marks
-  /// the record as deleted, so it never comes back by itself. The removal replicates: every device removes the values
-  /// with its next sync. A device's writes that the author of the removal had not seen are said again and survive; see
-  /// ``purge(_:)`` and the page about it.
+  /// store that has never met another, from the first compaction after the delete. A stub of about 120 bytes stays and
+  /// marks the record as deleted, so it never comes back by itself. The removal replicates: every device removes the
+  /// values with its next sync. A device's writes that the author of the removal had not seen are said again and
+  /// survive; see ``purge(_:)`` and the page about it.
   ///
   /// It searches for removable content in a snapshot, which blocks no writer, and removes it in slices of about 50 ms,
   /// between which other writes proceed. Call it once a day; it returns when everything is done.

@@ -18,8 +18,8 @@ extension Store {
   ///
   /// The journal belongs to this device and does not replicate. An entry disappears automatically when nothing is left
   /// to decide: any device has restored the lost value, the record is deleted again, or the reference is shown or was
-  /// written again. A third value does not remove entries on other devices, even if ``resolve(_:with:)`` wrote it:
-  /// cells do not tell what their author had seen, and somebody who edits a field again has not necessarily seen the
+  /// written again. A third value does not remove entries on other devices, even if ``resolve(_:with:)`` wrote it: a
+  /// cell does not record what its author had seen, and somebody who edits a field again has not necessarily seen the
   /// lost value. ``dismiss(_:)`` is local too. If decisions are to apply everywhere, make each of them a record:
   /// *Conflicts and undo* shows how.
   ///

@@ -19,7 +19,7 @@ extension Store {
   ///
   /// Writes of other connections and processes are reported when this store captures them: with its next write or
   /// `captureChanges()`, which a sync engine calls by itself. Writes that another process has captured with a store of
-  /// its own are reported as `.many` for all tables. Changes of the app's own tables are not reported; GRDB's
+  /// its own are reported as `.many` for all tables. Changes to the app's own tables are not reported; GRDB's
   /// `DatabaseRegionObservation` follows those.
   ///
   /// Each call returns a sequence of its own, for one task. It ends with that task, or when the store is closed, after

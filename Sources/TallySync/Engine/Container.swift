@@ -29,7 +29,7 @@ public enum Account: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// What happens, when a person signs in, to data that was created while no one was signed in.
+/// The treatment of data that was created while no one was signed in, when a person signs in.
 ///
 /// ```swift
 /// let store = try container.signIn("ann", localData: .copy)
@@ -94,7 +94,7 @@ public final class Container: Sendable {
   ///   - schema: the schema with which all of its stores are opened.
   ///   - options: the options with which all of its stores are opened.
   /// - Throws: `StoreError.invalidSchema`; `.newerFormat` or `.corrupt` for a list of accounts that cannot be read;
-  ///   what the file system throws.
+  ///   errors of the file system.
   public init(directory: URL, schema: Schema, options: StoreOptions = StoreOptions()) throws {
     try schema.validate()
     self.directory = directory
@@ -129,52 +129,52 @@ public final class Container: Sendable {
 
   // MARK: Accounts
 
-  /// The account whose data the app shows: that of the last ``signIn(_:localData:)`` or ``signOut()``, also of an
-  /// earlier launch. It is ``Account/local`` at first.
+  /// The account whose data the app shows: that of the last ``signIn(_:localData:)`` or ``signOut()``, including those
+  /// of earlier launches. At first it is ``Account/local``.
   public var current: Account {
     state.withLock { $0.contents.current.map(Account.person) ?? .local }
   }
 
-  /// Everybody who ever signed in on this device and was not erased, by id, in order: for a menu of accounts.
+  /// The ids of all people who have signed in on this device and were not erased, in order, for a menu of accounts.
   public var people: [String] { state.withLock { $0.contents.people.values.sorted() } }
 
-  /// The store of the current account, opened at the first call and the same object from then on.
+  /// Returns the store of the current account. The first call opens it; later calls return the same object.
   ///
   /// ```swift
   /// let store = try container.store()
   /// ```
   ///
-  /// After `signIn` or `signOut` it is another one: views and engines must be given that.
-  /// - Throws: what opening a store throws.
+  /// After `signIn` or `signOut` it is another store, which you must give to views and engines.
+  /// - Throws: the errors of opening a store.
   public func store() throws -> Store { try store(of: current) }
 
-  /// The store of an account, current or not, opened at the first call and the same object from then on. One that does
-  /// not exist is created, and the person is listed in ``people``.
+  /// Returns the store of an account, current or not. The first call opens it; later calls return the same object. A
+  /// store that does not exist is created, and the person is listed in ``people``.
   ///
   /// ```swift
   /// let store = try container.store(of: .person("ann"))
   /// ```
   ///
   /// The current account does not change.
-  /// - Throws: what opening a store throws.
+  /// - Throws: the errors of opening a store.
   public func store(of account: Account) throws -> Store { try state.withLock { try open(account, &$0) } }
 
-  /// Shows a person's data from now on.
+  /// Switches to a person's data and returns the person's store.
   ///
   /// ```swift
   /// let store = try container.signIn("ann", localData: .move)
   /// ```
   ///
-  /// Pause the engine of the store that is shown before, and give views and engines the store that this returns. The
-  /// person's store is created if this device has none. Signing in deletes nothing. With ``LocalData/move`` the local
-  /// store is closed.
+  /// First pause the engine of the current store; afterwards give the returned store to views and engines. The person's
+  /// store is created if this device has none. Signing in deletes nothing. With ``LocalData/move`` the local store is
+  /// closed.
   ///
   /// Cost: with ``LocalData/copy`` and ``LocalData/move``, a sync of the local data into the account's.
   /// - Parameters:
-  ///   - id: the person, by the id that the account's service gives them; any text.
-  ///   - localData: what becomes of what was made while no one was signed in.
+  ///   - id: the person's id from the account's service; any text.
+  ///   - localData: the treatment of data that was created while no one was signed in.
   /// - Returns: the person's store.
-  /// - Throws: what opening and joining throw. The current account is then as before, nothing is lost, and the store
+  /// - Throws: the errors of opening and joining. Then the current account is unchanged, nothing is lost, and the store
   ///   that was shown is open.
   public func signIn(_ id: String, localData: LocalData) throws -> Store {
     try state.withLock { state in
@@ -209,17 +209,18 @@ public final class Container: Sendable {
     }
   }
 
-  /// Shows the device's own data from now on; the person's stays in its file, and is there when they sign in again.
+  /// Switches to the device's own data and returns the local store. The person's data stays in its file until they sign
+  /// in again.
   ///
   /// ```swift
   /// await engine.pause()
   /// let store = try await container.signOut()
   /// ```
   ///
-  /// Pause the engine of the store that is shown before, and give views and engines the store that this returns. The
-  /// person's store stays open, in case they come back.
+  /// First pause the engine of the current store; afterwards give the returned store to views and engines. The person's
+  /// store stays open, in case they come back.
   /// - Returns: the local store.
-  /// - Throws: what opening a store throws. The current account is then as before.
+  /// - Throws: the errors of opening a store. The current account is then as before.
   public func signOut() throws -> Store {
     try state.withLock { state in
       let store = try open(.local, &state)
@@ -228,37 +229,37 @@ public final class Container: Sendable {
     }
   }
 
-  /// Shows a person's data from now on, without blocking the task's thread. See the synchronous version.
+  /// Switches to a person's data without blocking the task's thread. See the synchronous version.
   ///
-  /// A task that is cancelled before this has begun throws `CancellationError`, and nothing has changed.
+  /// If the task is cancelled before the work has begun, it throws `CancellationError`, and nothing has changed.
   /// - Returns: the person's store.
-  /// - Throws: what the synchronous version throws. The current account is then as before, and its store open.
+  /// - Throws: the errors of the synchronous version. Then the current account is unchanged, and its store is open.
   public func signIn(_ id: String, localData: LocalData) async throws -> Store {
     try await BlockingWork.run { [self] in try signIn(id, localData: localData) }
   }
 
-  /// Shows the device's own data from now on, without blocking the task's thread. See the synchronous version.
+  /// Switches to the device's own data without blocking the task's thread. See the synchronous version.
   ///
   /// ```swift
   /// let store = try await container.signOut()
   /// ```
   ///
-  /// A task that is cancelled before this has begun throws `CancellationError`, and nothing has changed.
+  /// If the task is cancelled before the work has begun, it throws `CancellationError`, and nothing has changed.
   /// - Returns: the local store.
-  /// - Throws: what opening a store throws. The current account is then as before.
+  /// - Throws: the errors of opening a store. The current account is then as before.
   public func signOut() async throws -> Store { try await BlockingWork.run { [self] in try signOut() } }
 
-  /// Deletes an account's file for good. What has not been synced is lost: ask the person first.
+  /// Deletes an account's file for good. Changes that have not been synced are lost, so ask the person first.
   ///
   /// ```swift
   /// try container.erase(.person("ann"))
   /// ```
   ///
-  /// Its store is closed; pause its engine before. Other devices and the account's service keep what they have. An
-  /// account that has no file is no error.
+  /// It closes the account's store; pause its engine first. Other devices and the account's service keep their data.
+  /// Erasing an account without a file is not an error.
   /// - Precondition: it is not the current account.
-  /// - Throws: what closing the store and removing files throw; then some of the files may be left, and the account is
-  ///   still listed.
+  /// - Throws: the errors of closing the store and removing files. Then some of the files may remain, and the account
+  ///   is still listed.
   public func erase(_ account: Account) throws {
     try state.withLock { state in
       let shown = state.contents.current.map(Account.person) ?? .local

@@ -62,7 +62,7 @@ public struct PeerStatus: Sendable, Equatable, Identifiable {
   public var waitingFiles = 0
   /// The peer's replica; nil while unknown, and for a mailbox.
   public var replica: ReplicaID?
-  /// The peer's introduction; nil if it has given none, and for a mailbox.
+  /// The peer's introduction; nil if it has not introduced itself, and for a mailbox.
   public var device: SyncDevice?
   /// The last time at which both sides were known to be equal, by this device's clock; nil if they have not been since
   /// the engine was created.

@@ -111,7 +111,7 @@ extension Mailbox {
   }
 }
 
-/// The guarantee that a mailbox gives for the entries that it lists.
+/// The kind of mailbox, which determines its guarantees for the entries that it lists.
 public enum MailboxKind: Sendable, Hashable {
   /// It keeps the entries that it has accepted, whole and in one order, and numbers them. Listed entries are assumed to
   /// be readable.

@@ -18,7 +18,8 @@ import TallyWire
 public struct KnownDevice: Sendable, Equatable, Identifiable {
   /// The replica. A device that gets a new replica id, as a restored backup does, is listed as another device.
   public var id: ReplicaID
-  /// The introduction of the device; nil if it has given none, as a device does that was met through a mailbox.
+  /// The introduction of the device; nil if it has not introduced itself, for instance because it was met through a
+  /// mailbox.
   public var device: SyncDevice?
   /// The time of the last session with the device, or of the last pass that found something new from it in a mailbox.
   public var lastSeen: Date
@@ -30,7 +31,7 @@ public struct KnownDevice: Sendable, Equatable, Identifiable {
   /// Creates a device that was never met, for previews and tests; `Store.devices()` returns the real ones.
   /// - Parameters:
   ///   - id: the replica's id.
-  ///   - device: its introduction; nil for a device that has given none.
+  ///   - device: its introduction; nil for a device that has not introduced itself.
   ///   - lastSeen: the time of its last contact.
   ///   - acknowledged: the vector that it is known to have.
   ///   - pending: the number of transactions of this store that it lacks.

@@ -26,7 +26,7 @@ public struct SyncOutcome: Sendable, Equatable {
   public var newerChanges: UInt64?
   /// The peer's replica; nil if it has not written yet and does not introduce itself.
   public var peer: ReplicaID?
-  /// The peer's introduction; nil if it has given none.
+  /// The peer's introduction; nil if it has not introduced itself.
   public var device: SyncDevice?
 
   /// The relation of both sides, if the session only compared.

@@ -128,7 +128,7 @@ public struct SyncSession: Sendable {
     /// The peer's replica; nil while it is unknown, or if the peer has not written yet and does not introduce
     /// itself.
     public var peer: ReplicaID?
-    /// The peer's introduction; nil if it has given none.
+    /// The peer's introduction; nil if it has not introduced itself.
     public var device: SyncDevice?
     /// The versions of the protocol that the peer supports; nil before its hello.
     public var peerVersions: ClosedRange<UInt8>?
