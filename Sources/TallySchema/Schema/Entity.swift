@@ -14,8 +14,7 @@ import TallyCRDT
 /// ```
 ///
 /// An entity is `Identifiable` by its record name, so lists and GRDB's `find(_:id:)` accept it unchanged; a struct
-/// whose `id` has another type does not compile. It is also a GRDB `TableRecord`: its table is named after the schema's
-/// type.
+/// whose `id` has another type does not compile. It is also GRDB's `TableRecord`: its table is named after the type.
 ///
 /// Read and write it like any other GRDB record: `insert`, `updateChanges`, `delete`, requests, associations, SQL. Each
 /// field is a last-writer-wins register of its own, so edits of different fields of one record all survive. Prefer
@@ -103,8 +102,7 @@ public struct RecordName<Record: Entity>: Hashable, Sendable {
     }
   }
 
-  /// Creates a name with a key that the app chooses, such as `"chess"`, for a record that has the same name on every
-  /// device.
+  /// Creates a name with the app's own key, such as `"chess"`, for a record with the same name on every device.
   ///
   /// ```swift
   /// let chess = try RecordName<Game>(key: "chess")
@@ -135,8 +133,8 @@ public struct RecordName<Record: Entity>: Hashable, Sendable {
 extension RecordName: CustomStringConvertible, Comparable {
   /// The whole name, `Type|~|key`, as in the `id` column.
   public var description: String { name.text }
-  /// Returns whether one name comes before another, by their bytes. Names from `init()` are therefore ordered by their
-  /// time of creation.
+  /// Returns whether one name precedes another by its bytes. Names from `init()` are therefore ordered by their
+  /// creation.
   public static func < (lhs: RecordName, rhs: RecordName) -> Bool { lhs.name < rhs.name }
 }
 

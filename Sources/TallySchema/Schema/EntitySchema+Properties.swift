@@ -28,7 +28,7 @@ extension EntitySchema.Property {
   ///
   /// With `keep: .greatest` the column keeps the greatest number that any device has written, such as a best score or a
   /// read position; with `.least` it keeps the least, such as a best time. If SQL writes a lesser number, perhaps as
-  /// part of a struct that was read before a merge, the transaction restores the kept one when it ends. To begin again,
+  /// part of a struct that was read before a merge, the end of the transaction restores the kept one. To begin again,
   /// use ``KeptField``.
   /// - Parameters:
   ///   - name: the column's name.
@@ -52,8 +52,7 @@ extension EntitySchema.Property {
   /// Add with ``Counter``: `try Game.score.add(1, to: chess, in: db)`. Any other change of the column also adds the
   /// difference between the row before and after the transaction: `UPDATE Game SET score = score + 1` does the same.
   /// Therefore, if two devices run `UPDATE Game SET score = 0` at once, both subtract, and a record that was read
-  /// before a merge and is then saved whole undoes what the merge added. Use `Counter.set` and GRDB's `updateChanges`
-  /// instead.
+  /// before a merge and is then saved whole undoes what the merge added. Use `Counter.set` and GRDB's `updateChanges`.
   ///
   /// The number that is shown stays within 64 bits; additions beyond that are remembered. Each device's total stays
   /// with a record after it was deleted and purged, and takes about ten bytes for each device.
@@ -101,8 +100,7 @@ extension EntitySchema.Property {
   public static func blob(_ name: String, renamedFrom oldName: String? = nil) -> Self {
     .field(FieldSchema(name, .blob, wireName: oldName))
   }
-  /// Declares a column of dates as GRDB writes them: text in UTC, to the millisecond. It can be null and has no
-  /// default.
+  /// Declares a column of dates as GRDB writes them: UTC text, to the millisecond. It can be null and has no default.
   ///
   /// ```swift
   /// let item = EntitySchema("Item", .date("due"))
@@ -143,8 +141,8 @@ extension EntitySchema.Property {
   public static func json(_ name: String, renamedFrom oldName: String? = nil) -> Self {
     .field(FieldSchema(name, .json, wireName: oldName))
   }
-  /// Declares a column with the position of a record in an ordered list: that of the record to which it refers. People
-  /// decide the order.
+  /// Declares a column with the place of a record in the list of the record to which it refers. People decide the
+  /// order.
   ///
   /// ```swift
   /// let chapter = EntitySchema(
@@ -191,8 +189,7 @@ extension EntitySchema.Property {
   /// let game = EntitySchema("Game", .toMany("players", to: "Person"))
   /// ```
   ///
-  /// Concurrent adds all survive, and so does an add that the remover had not seen. ``Relationship`` reads and writes
-  /// the set.
+  /// Concurrent adds all survive, as does an add that the remover had not seen. ``Relationship`` reads and writes it.
   /// - Parameters:
   ///   - name: the relationship's name, which cannot change.
   ///   - type: the type of its members, which may be the entity's own.

@@ -119,8 +119,7 @@ public enum SeedFollowing: String, Sendable, Codable {
 /// - A `reference` is a column with the name of one record. It merges like a field.
 /// - A `toMany` is a join table. A remove affects only the adds that the remover had seen; concurrent adds survive.
 ///
-/// Every table has a column `id`, which is not declared. A field with a default is NOT NULL; every other column can be
-/// null.
+/// Every table has an undeclared column `id`. A field with a default is NOT NULL; every other column can be null.
 ///
 /// A later release may add entities, fields, references and relationships, rename fields (`renamedFrom:`), and change
 /// delete rules, ``deleteWins``, ``follows``, ``unique`` and indexes. It may omit what it no longer uses: the data
@@ -175,7 +174,7 @@ public struct EntitySchema: Sendable, Hashable {
   ///   - deleteWins: whether a delete beats concurrent edits; see ``deleteWins``.
   ///   - follows: how a user's edit of a seeded record affects later versions of the seed.
   ///   - unique: the fields whose values no two records show at the same time; see ``UniqueRule``.
-  ///   - properties: the columns and relationships. Their order is the order of a new table's columns, and has no other
+  ///   - properties: the columns and relationships. Their order is that of a new table's columns, and has no other
   ///     meaning.
   public init(
     _ type: String, deleteWins: Bool = false, follows: SeedFollowing = .untilEdited, unique: [UniqueRule] = [],

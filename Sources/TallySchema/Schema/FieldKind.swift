@@ -23,8 +23,7 @@ public enum FieldKind: String, Sendable, CaseIterable {
   case json
   /// A number to which devices add: every device's additions count. Column type INTEGER, with a default.
   case counter
-  /// A position in a list that people order: a `ListPosition` of 1 to 512 bytes, which sort in the order of the list.
-  /// Column type BLOB.
+  /// A place in a list that people order: a `ListPosition` of 1 to 512 bytes that sort like the list. Column type BLOB.
   case position
 
   /// The kind with its article, for messages.

@@ -11,8 +11,7 @@ import TallyWire
 /// The order of the entities does not matter. Every type that a reference or relationship names must be among them. A
 /// later release may declare more, or rename columns by their wire names; opening the store alters its tables in one
 /// transaction. Anything that a schema no longer declares stays in the file and on other devices: ``EntitySchema``
-/// lists what can change and what cannot. ``Store/schema`` is the schema of the file, with everything that it has ever
-/// declared.
+/// lists what can change and what cannot. ``Store/schema`` is the schema of the file, with everything ever declared.
 ///
 /// Two versions of an app sync with each other: each keeps and forwards data that it does not know.
 ///
@@ -49,8 +48,7 @@ public struct Schema: Sendable, Hashable, Codable {
   }
 
   /// Compares the types from which this schema was made with their schemas. It compares those that are `Codable` and
-  /// can be decoded from nothing. In a debug build, opening a store does the same; in a release build only this call
-  /// does.
+  /// can be decoded from nothing. In a debug build, opening a store does the same.
   ///
   /// ```swift
   /// try schema.checkDeclarations()   // in a test of the app's
@@ -76,8 +74,8 @@ public struct Schema: Sendable, Hashable, Codable {
   /// Returns the name of the join table of a relationship, `Type_relationship`, for raw SQL. See `Relationship.table`.
   public static func joinTable(_ type: String, _ relationship: String) -> String { "\(type)_\(relationship)" }
 
-  /// Checks the rules for every schema: names, defaults, and that each type that is referred to exists. Opening a store
-  /// does the same.
+  /// Checks the rules for schemas: names, defaults, and that each referenced type exists. Opening a store does the
+  /// same.
   ///
   /// ```swift
   /// try Schema([EntitySchema("Note", .text("text"))]).validate()

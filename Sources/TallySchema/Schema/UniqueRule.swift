@@ -9,11 +9,9 @@ import TallyCRDT
 public enum UniquePolicy: String, Sendable, Codable, CaseIterable {
   /// The field is null, and the app can ask for another value.
   case clear
-  /// The value with a short suffix, which is the same on every device: `Work ~k3xa`. Only for rules over one text
-  /// field.
+  /// The value with a short suffix, which is the same on every device: `Work ~k3xa`. Only for one text field.
   case rename
-  /// The record is not shown at all, and neither are the records that it owns. A unique index of the app's own works
-  /// this way.
+  /// Neither the record nor the records that it owns are shown. A unique index of the app's own works this way.
   case hide
 }
 

@@ -30,8 +30,8 @@ public enum SeedIdentity {
 }
 
 extension RecordName {
-  /// Creates the name of a seed from its key and the name of its set. It is the same on every device and needs no
-  /// database.
+  /// Creates the name of a seed from its key and the name of its set. It is the same on every device; no database is
+  /// needed.
   ///
   /// ```swift
   /// let toast = RecordName<SpeechType>(seed: "toast", of: "speech-types")

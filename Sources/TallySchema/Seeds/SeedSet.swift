@@ -1,8 +1,7 @@
 import GRDB
 import TallyCRDT
 
-/// Default data that an app ships. Every installation writes it for itself, even offline, and nothing ever appears
-/// twice.
+/// Default data that an app ships. Every installation writes it for itself, even offline, and nothing appears twice.
 ///
 /// ```swift
 /// let speechTypes = SeedSet("speech-types", version: 2, records: [
@@ -23,8 +22,7 @@ public struct SeedSet: Sendable, Hashable {
   public var version: Int
   /// All records of this version; a version is complete, not a difference from the one before.
   public var records: [SeedRecord]
-  /// The records that this version withdraws. Each disappears where it was not edited. Keep listing them in later
-  /// versions.
+  /// The records that this version withdraws. Each disappears where it was not edited. Keep them in later versions.
   public var retired: [SeedKey]
   /// Rules that recognize default data written by older versions of the app, from before seed sets.
   public var adoptions: [SeedAdoption]
@@ -66,11 +64,10 @@ public struct SeedSet: Sendable, Hashable {
 /// the set by their keys.
 ///
 /// Values are literals or `Value`s: texts, numbers, `true` and `false`, and nil for null. Nothing is checked until
-/// ``Store/seed(_:)``, which throws `StoreError.invalidSeeds` for an unknown type or field, or a value of the wrong
-/// kind.
+/// ``Store/seed(_:)``, which throws `StoreError.invalidSeeds` for an unknown type or field, or a wrong kind of value.
 public struct SeedRecord: Sendable, Hashable {
-  /// The permanent identity of the record within its set: 1 to 128 printable ASCII characters. Never use a text that is
-  /// translated.
+  /// The permanent identity of the record within its set: 1 to 128 printable ASCII characters. Never use a translated
+  /// text.
   public var key: String
   /// The type of the record.
   public var type: String
@@ -182,8 +179,7 @@ public struct SeedKey: Sendable, Hashable {
   public init<Record: Entity>(_ key: String, of record: Record.Type) { self.init(key, type: Record.schema.type) }
 }
 
-/// A rule for recognizing the default data of app versions from before seed sets: plain inserts, whose ids differ on
-/// each device.
+/// A rule for recognizing the default data of app versions before seed sets: inserts whose ids differ on each device.
 ///
 /// ```swift
 /// let rule = SeedAdoption(of: SpeechType.self, matching: ["name"])

@@ -28,8 +28,8 @@ public struct Conflict: Sendable, Equatable, Identifiable {
     /// A delete lost to a change that it had not seen: the record is back because of an edit, an added member, or a
     /// record that it owns. `field` is empty, and both values are null.
     case deleteUndone
-    /// A reference reads null because the author of the target's delete had not seen the reference. `loserValue` is the
-    /// target's name.
+    /// A reference reads null because the author of the target's delete had not seen it. `loserValue` is the target's
+    /// name.
     case referenceCleared
   }
 
@@ -54,8 +54,8 @@ public struct Conflict: Sendable, Equatable, Identifiable {
   public var loserValue: Value
   /// The stamp of the write that won: when and by which replica.
   public var winner: Stamp
-  /// The value that won when the two changes met; null if a delete won or was undone. The record may show a later value
-  /// by now.
+  /// The value that won when the two changes met; null if a delete won or was undone. The record may now show a later
+  /// value.
   public var winnerValue: Value
   /// The time at which this replica noticed the conflict, by its own clock.
   public var noticed: Date
@@ -88,8 +88,7 @@ public struct Conflict: Sendable, Equatable, Identifiable {
   ///
   /// The journal does not keep the text from which the two edits started, so a line that one of them deleted is still
   /// there: nothing that anybody wrote is missing, and a person decides what to remove. Offer the result as a draft,
-  /// and write it with ``Store/resolve(_:with:)``. Cost: proportional to the product of the numbers of lines that
-  /// differ.
+  /// and write it with ``Store/resolve(_:with:)``. Cost: the product of the numbers of lines that differ.
   public func merged() -> String? {
     guard case .text(let won) = winnerValue, case .text(let lost) = loserValue else { return nil }
     let (mine, theirs) = (Self.lines(won), Self.lines(lost))

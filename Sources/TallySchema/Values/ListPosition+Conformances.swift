@@ -22,7 +22,7 @@ extension ListPosition: DatabaseValueConvertible, SQLExpressible {
   /// The position as a blob, as GRDB writes it.
   public var databaseValue: DatabaseValue { Data(bytes).databaseValue }
 
-  /// Returns the position in a blob column; nil for anything else, including an empty blob and one of more than 512
+  /// Returns the position in a blob column; nil for anything else, including an empty blob or one of more than 512
   /// bytes.
   public static func fromDatabaseValue(_ value: DatabaseValue) -> ListPosition? {
     guard case .blob(let data) = value.storage else { return nil }

@@ -10,7 +10,7 @@ public struct RestoreWindow: Sendable, Hashable {
   /// The longest window.
   package static let mostDays = 400
 
-  /// Returns a window of this many full days, at most 400. With 0, a record that was deleted yesterday and synced may
+  /// Returns a window of this many full days, at most 400. With 0, a record that was deleted and synced yesterday may
   /// be emptied today.
   public static func days(_ days: Int) -> RestoreWindow { RestoreWindow(days: min(max(0, days), mostDays)) }
 }

@@ -106,8 +106,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case notInWrite
     /// The store is in memory and has only one connection, but the requested operation needs two.
     case inMemory
-    /// A write created the file's first triggers and also wrote to the store's tables; the triggers would not have
-    /// fired.
+    /// A write created the file's first triggers and also wrote to the store's tables; they would not have fired.
     case triggersMadeTooLate
     /// A BEFORE DELETE trigger of the app moved, renamed or deleted the row that the store was deleting, which is
     /// undefined behavior in SQLite. The message names the table. The merge or write was rolled back.
@@ -119,8 +118,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case transactionTooLarge
     /// The stored data breaks an invariant.
     case corrupt
-    /// The stored data does not match its checksum or cannot be read. The store sends nothing to others until it is
-    /// healed.
+    /// The stored data does not match its checksum or cannot be read. The store sends nothing until it is healed.
     case damaged
     /// A whole delta does not match the sum that came with it: the sender's data is damaged. None of it was joined.
     case damagedSender

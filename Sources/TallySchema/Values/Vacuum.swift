@@ -7,7 +7,7 @@
 ///
 /// Deleted data leaves free pages, which are used again. A file that was created by this version of Tally can also
 /// return them one by one (`PRAGMA auto_vacuum = INCREMENTAL`). That moves pages but renumbers no rows, so it is safe
-/// for full-text indexes. It runs in slices of at most 50 ms, between which other writes proceed, and can stop at any
+/// for full-text indexes. It runs in slices of at most 50 ms, between which others can write, and can stop at any
 /// point.
 public enum Vacuum: Sendable, Hashable {
   /// No pages: they stay in the file and are used again.

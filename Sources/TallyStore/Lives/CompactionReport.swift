@@ -11,8 +11,7 @@ public struct CompactionReport: Sendable, Equatable {
   /// The number of bytes by which the file shrinks through returned pages, once no reader uses an older state of it; in
   /// a dry run, the number for the pages that are free now. See ``Vacuum``.
   public var reclaimed = 0
-  /// The number of bytes of free pages that stay in the file and are used for new content first. A purge does not count
-  /// them.
+  /// The number of bytes of free pages that stay in the file and are used first for new content. A purge counts none.
   public var reclaimable = 0
 
   mutating func add(_ other: CompactionReport) {

@@ -4,8 +4,7 @@ import TallyWire
 
 /// The outcome of seeding: whether the version was new, and which records it replaced.
 public struct SeedReport: Sendable, Equatable {
-  /// Whether this call added the version to the store; false if the store already had it from an earlier call or from a
-  /// peer.
+  /// Whether this call added the version to the store; false if the store had it from an earlier call or a peer.
   public var isNew = false
   /// The records of older app versions that were recognized as duplicates and gave way to their seeds.
   public var adopted: [AnyRecordName] = []

@@ -1,8 +1,7 @@
 import GRDB
 import TallyCRDT
 
-/// A unique value that a record has but does not show because another record holds it: a row of the table
-/// `tally_unique`.
+/// A unique value that a record does not show because another record holds it: a row of the table `tally_unique`.
 ///
 /// ```swift
 /// let contested = try store.read { db in try ContestedValue.fetchAll(db) }

@@ -41,15 +41,13 @@ public struct Counter<Record: Entity>: Sendable {
   /// try store.write { db in try Game.score.add(3, to: chess, in: db) }
   /// ```
   ///
-  /// An addition is an edit: it keeps a record that another device deletes without having seen it, unless deletes win.
-  /// Cost: one row.
+  /// An addition is an edit: it undoes a delete that had not seen it, unless deletes win in the entity. Cost: one row.
   /// - Parameters:
   ///   - amount: the number to add; negative to subtract.
   ///   - id: the name of the record.
   ///   - db: the database of a write.
   /// - Throws: `StoreError.noSuchRecord` if the record does not exist, `.valueTooLarge` if the number would not fit
-  ///   into 64 bits, `.writeIgnored` if a trigger of the app ignores the write; GRDB's `DatabaseError`. Then nothing
-  ///   has changed.
+  ///   into 64 bits, `.writeIgnored` if a trigger ignores the write; GRDB's `DatabaseError`. Then nothing has changed.
   public func add(_ amount: Int64, to id: RecordName<Record>, in db: Database) throws {
     try Schema.add(db, id.name, Record.schema.type, name, amount)
   }
@@ -61,13 +59,12 @@ public struct Counter<Record: Entity>: Sendable {
   /// try store.write { db in try Game.score.set(0, of: chess, in: db) }
   /// ```
   ///
-  /// `UPDATE Game SET score = 0` is different: it subtracts the value that the row shows, so two devices that run it at
-  /// once subtract it twice.
+  /// `UPDATE Game SET score = 0` is different: it subtracts the shown value, so two devices that run it at once
+  /// subtract it twice.
   ///
   /// The number is written by an ordinary statement, so the app's triggers and checks apply. Earlier changes of the
   /// transaction are captured first, as if it ended there, so references must be valid by then. A `StoreError` ends the
-  /// whole transaction, even if the app catches it; so does rolling back a savepoint within which this was called.
-  /// Cost: one row.
+  /// whole transaction, even if the app catches it; so does rolling back a savepoint around this call. Cost: one row.
   /// - Throws: `StoreError.noSuchRecord` if the record does not exist; `.valueTooLarge` if the difference between the
   ///   number and the sum of additions does not fit into 64 bits; `.writeIgnored` if a trigger of the app ignores the
   ///   write; `.notInWrite` if `db` is not the database of a store's write; GRDB's `DatabaseError` if a check or

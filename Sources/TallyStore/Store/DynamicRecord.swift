@@ -83,8 +83,7 @@ extension Schema {
   ///
   /// Fields are given by column name, references as text.
   /// - Throws: `StoreError.unknownType`, `.unknownField`, `.typeMismatch`; GRDB's `DatabaseError` if a constraint of
-  ///   the app refuses the row; `.writeIgnored` if a trigger or conflict clause of the app ignores it. Then nothing was
-  ///   written.
+  ///   the app refuses the row; `.writeIgnored` if a trigger or conflict clause ignores it. Then nothing was written.
   public func put(_ db: Database, _ name: AnyRecordName, _ fields: [String: Value]) throws {
     let entity = try entity(of: name)
     let assignments = fields.sorted { $0.key < $1.key }

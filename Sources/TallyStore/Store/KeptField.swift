@@ -36,7 +36,7 @@ public struct KeptField<Record: Entity>: Sendable {
   ///
   /// The value is written by an ordinary statement, so the app's triggers and checks apply. Earlier changes of the
   /// transaction are captured first, as if it ended there, so references must be valid by then. Rolling back a
-  /// savepoint within which this was called ends the whole transaction. Cost: one row.
+  /// savepoint around this call ends the whole transaction. Cost: one row.
   /// - Throws: `StoreError.noSuchRecord` if the record does not exist; `.typeMismatch` for a value that the column does
   ///   not accept; `.writeIgnored` if a trigger of the app ignores the write; `.notInWrite` if `db` is not the database
   ///   of a store's write; GRDB's `DatabaseError` if a check or trigger refuses the value. Then nothing has changed.

@@ -1,8 +1,7 @@
 import GRDB
 import TallyCRDT
 
-/// The records that refer to one record, in an order that people decide: a column of positions, and the reference
-/// within which it is declared.
+/// The records that refer to one record, in an order that people decide: a column of positions and its reference.
 ///
 /// ```swift
 /// struct Chapter: Entity, Codable, FetchableRecord, PersistableRecord {
@@ -27,8 +26,8 @@ import TallyCRDT
 /// place of the later move. Records that two devices concurrently insert at one place stay together: first all of one
 /// device, then all of the other. A move is an edit of the record, and like any edit it undoes a concurrent delete.
 ///
-/// In SQL the order is `ORDER BY rank, id`. Records without a position, such as those from before the column was added,
-/// come first.
+/// In SQL the order is `ORDER BY rank, id`. Records without a position, such as those older than the column, come
+/// first.
 ///
 /// All calls take the database of a ``Store/read(_:)`` or ``Store/write(_:)``.
 public struct OrderedChildren<Child: Entity, Owner: Entity>: Sendable {

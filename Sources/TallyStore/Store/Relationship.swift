@@ -19,8 +19,8 @@ import TallyCRDT
 /// it remains a single member.
 ///
 /// The rows are in the join table `Type_relationship` with the columns `source` and `target`, which raw SQL and GRDB
-/// associations may use too: see ``association`` and ``inverse``. A deleted record is no longer a member, and is one
-/// again when it is restored.
+/// associations may use too: see ``association`` and ``inverse``. A deleted record is not a member; restored, it is one
+/// again.
 ///
 /// All calls take the database of a ``Store/read(_:)`` or ``Store/write(_:)`` and run on its thread.
 public struct Relationship<Source: Entity, Target: Entity>: Sendable {
@@ -79,12 +79,10 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
   /// try store.write { db in try Game.players.insert(db, ann, to: chess) }
   /// ```
   ///
-  /// Both records must exist at the end of the transaction, which may also insert them. An add that the remover has not
-  /// seen stays. Cost: one row.
+  /// Both records must exist at the end of the transaction. An add that the remover has not seen stays. Cost: one row.
   /// - Throws: `StoreError.danglingReference` or GRDB's `DatabaseError` at the latest when the transaction commits, if
   ///   either record is missing. GRDB's `DatabaseError` if a constraint of the app, such as a unique index on `target`,
-  ///   refuses the row; `StoreError.writeIgnored` if a trigger or conflict clause of the app ignores it. Then nothing
-  ///   has changed.
+  ///   refuses the row; `StoreError.writeIgnored` if a trigger or conflict clause ignores it. Then nothing has changed.
   public func insert(_ db: Database, _ target: RecordName<Target>, to source: RecordName<Source>) throws {
     try db.execute(sql: Schema.insertMember(table), arguments: [source, target])
     guard try db.changesCount > 0 || isMember(db, target, of: source) else {
@@ -98,8 +96,8 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
   /// try store.write { db in try Game.players.insert(db, ann, to: chess, at: .first) }
   /// ```
   ///
-  /// ``insert(_:_:to:)``, and SQL without a position, add at the end. Cost: reads the list; at either end, without
-  /// loading it into memory.
+  /// ``insert(_:_:to:)``, and SQL without a position, add at the end. Cost: reads the list, for either end without
+  /// loading it.
   /// - Throws: the errors of ``insert(_:_:to:)``; `StoreError.noSuchRecord` if the place names a record that is not a
   ///   member; `.positionTooDeep`, which ``setOrder(_:_:of:)`` resolves; `.invalidSchema` if the relationship is not
   ///   ordered. Then nothing has changed, except that members without a position may have received one.
@@ -116,9 +114,8 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
   /// try store.write { db in try Game.players.move(db, ann, of: chess, to: .last) }
   /// ```
   ///
-  /// A move is not an edit of either record: it does not bring back a deleted record, and a member that another device
-  /// removes stays removed. Of two concurrent moves of one member the later one wins. Cost: reads the list; writes one
-  /// row.
+  /// A move is not an edit of either record: it brings back no deleted record, and a member that another device removes
+  /// stays removed. Of two concurrent moves of one member the later one wins. Cost: reads the list; writes one row.
   /// - Throws: the errors of ``insert(_:_:to:at:)``; `StoreError.noSuchRecord` if the record is not a member.
   public func move(
     _ db: Database, _ target: RecordName<Target>, of source: RecordName<Source>, to place: ListPlace<RecordName<Target>>
@@ -178,8 +175,8 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
   /// try store.write { db in try Game.players.remove(db, ann, from: chess) }
   /// ```
   ///
-  /// The removal affects the adds that this device has seen. An add that it has not seen stays, so the member may be
-  /// back after the next sync.
+  /// The removal affects the adds that this device has seen. An unseen add stays, so the member may be back after the
+  /// next sync.
   /// - Throws: GRDB's `DatabaseError`; `StoreError.writeIgnored` if a trigger of the app ignores it.
   public func remove(_ db: Database, _ target: RecordName<Target>, from source: RecordName<Source>) throws {
     try db.execute(sql: "DELETE FROM \"\(table)\" WHERE source = ? AND target = ?", arguments: [source, target])
@@ -194,9 +191,9 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
   /// try store.write { db in try Game.players.set(db, [ann], of: chess) }
   /// ```
   ///
-  /// Only the difference is written: members that stay are not touched, so concurrent changes to them on other devices
-  /// are not overwritten. Two devices that set different members end with everything that either has added, without
-  /// what either has removed.
+  /// Only the difference is written: members that stay are not touched, so concurrent changes to them are not
+  /// overwritten. Two devices that set different members end with everything that either has added, without what either
+  /// has removed.
   /// - Throws: the errors of ``insert(_:_:to:)``.
   public func set(_ db: Database, _ targets: Set<RecordName<Target>>, of source: RecordName<Source>) throws {
     let current = try members(db, of: source)

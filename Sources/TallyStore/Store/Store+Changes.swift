@@ -35,8 +35,7 @@ package struct ChangeFollower: Sendable {
 }
 
 extension Store {
-  /// Returns a sequence with a signal after each commit that changed replicated state: a local write or an applied
-  /// delta.
+  /// Returns a sequence of signals, one after each commit that changed replicated state by a local write or a delta.
   ///
   /// ```swift
   /// for await _ in store.changes() { print(try store.vector) }
@@ -44,8 +43,7 @@ extension Store {
   ///
   /// Several commits in a row may cause a single signal, and earlier commits cause none. Writes of other processes,
   /// with plain SQL or with a store of their own, are signalled by ``captureChanges()`` or the next write. A signal
-  /// does not tell what has changed: to follow the result of a query, use ``values(_:)``; for the names of records, use
-  /// ``events()``.
+  /// does not tell what has changed: to follow a query, use ``values(_:)``; for the names of records, use ``events()``.
   /// - Returns: a separate sequence for each call. It ends with the task that iterates over it.
   public func changes() -> AsyncStream<Void> { follow().changes }
 

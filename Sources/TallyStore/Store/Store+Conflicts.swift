@@ -13,8 +13,7 @@ extension Store {
   /// ```
   ///
   /// It contains writes that lost to a write of the same field, edits that lost to a delete (if deletes win in the
-  /// entity), deletes that an edit has undone, and references that a delete has cleared; ``Conflict/kind``
-  /// distinguishes them.
+  /// entity), deletes that an edit has undone, and references that a delete has cleared; see ``Conflict/kind``.
   ///
   /// The journal belongs to this device and does not replicate. An entry disappears automatically when nothing is left
   /// to decide: any device has restored the lost value, the record is deleted again, or the reference is shown or was
@@ -51,8 +50,7 @@ extension Store {
     return try StateReader(connection, catalog: Catalog.load(connection, cached: nil)).conflicts(limit: limit)
   }
 
-  /// Applies the losing change of a conflict after all, as a new edit, which wins on all devices over the change to
-  /// which it had lost.
+  /// Applies the losing change of a conflict after all, as a new edit that wins over the other change on all devices.
   ///
   /// ```swift
   /// if let conflict = try store.conflicts(limit: 1).first { try store.restore(conflict) }
@@ -63,11 +61,10 @@ extension Store {
   ///
   /// The same transaction removes the entry from the journal. The replaced value is not journalled, because this
   /// replica has seen both. Other devices drop their entry once they receive the restored change.
-  /// - Returns: the dot of the edit, or of the record's restore if that already shows the value; nil if the field has
-  ///   the value already.
+  /// - Returns: the dot of the edit, or of the record's restore if that shows the value; nil if the field already has
+  ///   it.
   /// - Throws: `StoreError.noSuchRecord` if the record does not exist, `.unknownField` if this schema does not have the
-  ///   field, `.typeMismatch`, `.danglingReference` for a reference to a record that does not exist. Then nothing has
-  ///   changed.
+  ///   field, `.typeMismatch`, `.danglingReference` for a reference to a missing record. Then nothing has changed.
   @discardableResult
   public func restore(_ conflict: Conflict) throws -> Dot? { try commit { try restore($0, conflict) }.dot }
 
@@ -95,9 +92,8 @@ extension Store {
     try dismiss(db, conflict)
   }
 
-  /// Replaces both values of a conflict with another one, as a new edit that a person has decided on. The same
-  /// transaction removes the entry from this device's journal; other devices receive the value and keep entries of
-  /// their own.
+  /// Replaces both values of a conflict with another one, as a new edit: a person has decided. The same transaction
+  /// removes the entry from this device's journal; other devices receive the value and keep entries of their own.
   ///
   /// ```swift
   /// for conflict in try store.conflicts() {
@@ -107,11 +103,10 @@ extension Store {
   ///
   /// If the winner was a delete, the record is restored first. A delete that was undone has no field, so no value can
   /// replace it: restore or dismiss it.
-  /// - Returns: the dot of the edit, or of the record's restore if that already shows the value; nil if the field has
-  ///   the value already.
+  /// - Returns: the dot of the edit, or of the record's restore if that shows the value; nil if the field already has
+  ///   it.
   /// - Throws: `StoreError.noSuchRecord` if the record does not exist, `.unknownField` if this schema does not have the
-  ///   field, `.typeMismatch`, `.danglingReference` for a reference to a record that does not exist. Then nothing has
-  ///   changed.
+  ///   field, `.typeMismatch`, `.danglingReference` for a reference to a missing record. Then nothing has changed.
   @discardableResult
   public func resolve(_ conflict: Conflict, with value: Value) throws -> Dot? {
     try commit { try resolve($0, conflict, with: value) }.dot
@@ -170,16 +165,15 @@ extension Store {
   /// try store.dismiss(store.conflicts())
   /// ```
   ///
-  /// The values that won stay, and nothing replicates: other devices keep entries of their own. Entries that do not
-  /// exist are ignored.
+  /// The values that won stay, and nothing replicates: other devices keep their entries. Missing entries are ignored.
   /// - Throws: GRDB's `DatabaseError`, with SQLITE_BUSY if another process writes for longer than
   ///   `StoreOptions.busyTimeout`.
   public func dismiss(_ conflicts: some Sequence<Conflict>) throws {
     try write { try dismiss($0, conflicts) }
   }
 
-  /// Removes entries from this device's journal as part of a write, and keeps the values that won. Entries that do not
-  /// exist are ignored.
+  /// Removes entries from this device's journal as part of a write, and keeps the values that won. Missing entries are
+  /// ignored.
   ///
   /// ```swift
   /// try store.write { db in try store.dismiss(db, store.conflicts(db)) }
@@ -197,8 +191,8 @@ extension Store {
     }
   }
 
-  /// Removes an entry from this device's journal as part of a write, and keeps the value that won. It does nothing if
-  /// the entry does not exist.
+  /// Removes an entry from this device's journal as part of a write, and keeps the value that won. It ignores a missing
+  /// entry.
   /// - Throws: `StoreError.notInWrite`; GRDB's `DatabaseError`.
   public func dismiss(_ db: Database, _ conflict: Conflict) throws { try dismiss(db, CollectionOfOne(conflict)) }
 }

@@ -11,8 +11,8 @@ extension Store {
   /// }
   /// ```
   ///
-  /// A record that disappeared with its owner is not listed: it comes back with the owner. Cost: reads the hidden
-  /// records of the type.
+  /// A record that disappeared with its owner comes back with it and is not listed. Cost: reads the type's hidden
+  /// records.
   /// - Parameters:
   ///   - type: the type of the records.
   ///   - limit: the maximum number of records to return.

@@ -4,8 +4,7 @@ import TallyCRDT
 import TallyWire
 
 extension Store {
-  /// Returns the state vector, the fingerprint and the replica's id from one snapshot, with all outside writes
-  /// captured.
+  /// Returns the state vector, the fingerprint and the replica's id from one snapshot, with outside writes captured.
   ///
   /// Two stores with equal vectors and fingerprints have the same content. Cost: a few small reads for any size, or
   /// none if this store's last transaction was the last one of the file.
@@ -152,8 +151,7 @@ extension Store {
   /// let result = try tablet.apply(try phone.delta())
   /// ```
   ///
-  /// Returns the numbers of changes and conflicts. See `apply(from:isRepair:byteLimit:)` for the parameters, the result
-  /// and the errors.
+  /// Returns the numbers of changes and conflicts. See `apply(from:isRepair:byteLimit:)` for the parameters and errors.
   @discardableResult
   public func apply(_ bytes: [UInt8], isRepair: Bool = false, byteLimit: UInt64 = WireLimits.deltaBytes) throws
     -> ApplyResult

@@ -2,9 +2,9 @@ import Synchronization
 import TallyCRDT
 
 extension Store {
-  /// Returns a sequence of events that report each commit that changes replicated records: the origin of the change and
-  /// the records it touches. Use it for badges, notifications, search indexes and undo stacks; to follow a query,
-  /// `values` is simpler.
+  /// Returns a sequence of events that report each commit that changes replicated records: its origin and the records
+  /// it touches. Use it for badges, notifications, search indexes and undo stacks; to follow a query, `values` is
+  /// simpler.
   ///
   /// ```swift
   /// for await event in store.events() where event.origins.contains(.peer) {

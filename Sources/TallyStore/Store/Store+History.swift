@@ -12,15 +12,13 @@ public struct FieldHistory: Sendable, Equatable {
   public var stamp: Stamp
   /// The reason why the app does not see this value although the register holds it; nil if it does.
   public var hiddenReason: String?
-  /// Whether the value is what one device has added to a counter. The counter's own entry has the number without these
-  /// additions.
+  /// Whether the value is what one device has added to a counter. The counter's own entry has the number without these.
   public var isAddition = false
 }
 
 /// The part of a seed in a record.
 public struct SeedProvenance: Sendable, Equatable {
-  /// The version that the record shows beneath the person's own fields; nil if there is none because the newest version
-  /// retires it.
+  /// The version that the record shows beneath the person's own fields; nil if the newest version retires it.
   public var shown: Int?
   /// All versions that the store has, ascending.
   public var versions: [Int]
@@ -54,7 +52,7 @@ public struct RecordHistory: Sendable, Equatable {
 
 extension Store {
   /// Returns everything that is known of a record: who wrote its fields and when, which writes lost, who deleted it,
-  /// and which seed it came from.
+  /// and its seed.
   ///
   /// ```swift
   /// if let history = try store.history(of: chess.name) {
@@ -63,8 +61,8 @@ extension Store {
   /// ```
   ///
   /// Use it when a record is not shown or shows something unexpected: a field that the app does not see gives the
-  /// reason, and `isVisible` distinguishes a deleted record from one that is hidden because its owner is. `tally why`
-  /// prints the same.
+  /// reason, and `isVisible` distinguishes a deleted record from one hidden with its owner. `tally why` prints the
+  /// same.
   ///
   /// Cost: reads this record, its entries of the conflict journal, and as many of its owners and owned records as are
   /// needed to determine its visibility.

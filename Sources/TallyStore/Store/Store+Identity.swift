@@ -17,8 +17,7 @@ public struct ReplicaRenewal: Sendable, Equatable {
 /// and a sync that finds a peer that knows more of this replica than the store does, or the same and something else,
 /// gives up the id.
 extension Store {
-  /// Gives up the replica id: the next local write creates another one. Everything that was written stays and continues
-  /// to replicate.
+  /// Gives up the replica id: the next local write creates another one. Earlier writes stay and continue to replicate.
   ///
   /// It is harmless at any time, but each renewal adds a permanent entry to the state vector.
   public func renewReplica(because reason: String) throws {

@@ -31,10 +31,9 @@ extension Store: DatabaseReader {
     writer.asyncRead { [self] in value($0.mapError(explain)) }
   }
 
-  /// Reads without the isolation of one snapshot, so two fetches may see different transactions. Returns what the body
-  /// returns.
-  /// - Throws: errors of the body; `StoreError.closed`; `DatabaseError` with SQLITE_READONLY if the body tries to
-  ///   write.
+  /// Reads without the isolation of one snapshot: two fetches may see different transactions. Returns the body's
+  /// result.
+  /// - Throws: errors of the body; `StoreError.closed`; `DatabaseError` with SQLITE_READONLY if it tries to write.
   @_disfavoredOverload  // In an asynchronous context the asynchronous version, as in GRDB.
   public func unsafeRead<T>(_ value: (Database) throws -> T) throws -> T {
     do { return try usable.unsafeRead { db in try db.readOnly { try value(db) } } } catch { throw explain(error) }
@@ -65,8 +64,7 @@ extension Store: DatabaseReader {
   }
 
   /// Reads without isolation, even from inside a read or a write of this store. Returns what the body returns.
-  /// - Throws: errors of the body; `StoreError.closed`; `DatabaseError` with SQLITE_READONLY if the body tries to
-  ///   write.
+  /// - Throws: errors of the body; `StoreError.closed`; `DatabaseError` with SQLITE_READONLY if it tries to write.
   public func unsafeReentrantRead<T>(_ value: (Database) throws -> T) throws -> T {
     do {
       return try usable.unsafeReentrantRead { db in try db.readOnly { try value(db) } }

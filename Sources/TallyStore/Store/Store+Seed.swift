@@ -52,8 +52,8 @@ extension Store {
     return report
   }
 
-  /// Returns the seed sets that this store knows, with their versions: those that its app has seeded, and those that
-  /// came from peers.
+  /// Returns the seed sets that this store knows, with their versions: those that its app has seeded, and those of
+  /// peers.
   ///
   /// ```swift
   /// for set in try store.seedSets() { print(set.name, set.versions.map(\.version), set.applied ?? 0) }

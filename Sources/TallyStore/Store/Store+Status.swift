@@ -9,8 +9,7 @@ public struct SetAsideRow: Sendable, Equatable {
   /// Whether the app sees the row, although the state hides it or has other values.
   public var isShown: Bool
   /// Whether the record's content was removed for good by a purge or a compaction, and the row has none of it: it
-  /// contains only its name, its references, and defaults. Once nothing of the app holds the row, the next commit
-  /// removes it.
+  /// contains its name, its references, and defaults. Once nothing of the app holds it, the next commit removes it.
   public var isEmptied: Bool
   /// Whether the record's content was removed for good but the row still shows it, because a trigger, check or index of
   /// the app refuses the defaults that would replace it. Each commit tries again.
@@ -78,8 +77,8 @@ public struct StoreStatus: Sendable, Equatable {
   public var hasTriggerLoop: Bool
   /// The size of the database in bytes, without the write-ahead log.
   public var byteCount: Int
-  /// Whether and why the content of the store is in doubt; nil for a sound store. A damaged store is healed by the next
-  /// sync with an intact device.
+  /// Whether and why the content of the store is in doubt; nil for a sound store. The next sync with an intact device
+  /// heals a damaged store.
   public var doubt: StoreDoubt?
   /// The time and reason of the store's last change of its replica id; nil if there was none.
   public var renewal: ReplicaRenewal?
@@ -104,8 +103,7 @@ extension Store {
   /// for row in status.setAside { print(row.row, row.reason) }
   /// ```
   ///
-  /// For the state of sync with others, see ``SyncEngine/status``. For the number on a badge, observe the table
-  /// instead.
+  /// For the state of sync with others, see ``SyncEngine/status``. For the number on a badge, observe the table.
   ///
   /// Cost: one pass over the indexes to count all rows, some milliseconds for 100,000 records. Writes of other
   /// processes are captured first.

@@ -15,16 +15,15 @@ extension Store {
   /// (``StoreOptions/isReadOnly``) provides only the current value: read again when you need it.
   /// - Parameter fetch: reads the value. The tables that it reads are determined as it runs: it may be called again on
   ///   any thread, and must depend on nothing but the database.
-  /// - Returns: a sequence that throws the query's error, or `StoreError.closed` once the store is closed; then it has
-  ///   ended.
+  /// - Returns: a sequence that ends with the query's error, or with `StoreError.closed` once the store is closed.
   public func values<Value: Sendable>(_ fetch: @escaping @Sendable (Database) throws -> Value)
     -> StoreValues<Value>
   {
     StoreValues(.tracking(whileOpen(fetch)), in: self)
   }
 
-  /// Observes a query whose values can be compared. The sequence provides its result now, and again after each commit
-  /// that changes the result.
+  /// Observes a query whose values can be compared. The sequence provides its result now and after each commit that
+  /// changes it.
   ///
   /// ```swift
   /// for try await count in store.values({ db in try Game.fetchCount(db) }) { print(count) }
@@ -32,8 +31,7 @@ extension Store {
   ///
   /// A value that equals the previous one is not provided again. Otherwise it is like the form for other values.
   /// - Parameter fetch: reads the value, again after each commit that may have changed it.
-  /// - Returns: a sequence that throws the query's error, or `StoreError.closed` once the store is closed; then it has
-  ///   ended.
+  /// - Returns: a sequence that ends with the query's error, or with `StoreError.closed` once the store is closed.
   public func values<Value: Sendable & Equatable>(_ fetch: @escaping @Sendable (Database) throws -> Value)
     -> StoreValues<Value>
   {
@@ -82,15 +80,14 @@ extension Store {
   /// - Parameters:
   ///   - value: the value until the query has returned one.
   ///   - store: the store to follow, which is retained meanwhile.
-  ///   - fetch: the query, which runs on a thread of the database. If it throws, `error` contains the error, and no
-  ///     more values follow.
+  ///   - fetch: the query, which runs on a thread of the database. If it throws, the error is in `error`, and no more
+  ///     values follow.
   public init(_ value: Value, in store: Store, _ fetch: @escaping @Sendable (Database) throws -> Value) {
     self.value = value
     follow(store.values(fetch))
   }
 
-  /// Creates an object that follows a query whose values can be compared: a value that equals the previous one does not
-  /// redraw the view.
+  /// Creates an object that follows a query whose values can be compared: an equal value does not redraw the view.
   ///
   /// ```swift
   /// @MainActor func badge(_ store: Store) -> Observed<Int> {

@@ -45,8 +45,7 @@ extension Store: DatabaseWriter {
     do { return try await usable.writeWithoutTransaction { try strictly($0, updates) } } catch { throw explain(error) }
   }
 
-  /// Runs statements outside of any transaction while nothing reads through this store, and returns what the body
-  /// returns.
+  /// Runs statements outside of any transaction while nothing reads through this store, and returns the body's result.
   /// - Throws: errors of the body; `StoreError.closed`, `.wouldReplaceStore`.
   @_disfavoredOverload  // In an asynchronous context the asynchronous version, as in GRDB.
   public func barrierWriteWithoutTransaction<T>(_ updates: (Database) throws -> T) throws -> T {
@@ -65,8 +64,7 @@ extension Store: DatabaseWriter {
     }
   }
 
-  /// Schedules statements to run outside of any transaction while nothing reads through this store, and returns at
-  /// once.
+  /// Schedules statements outside of any transaction while nothing reads through this store, and returns at once.
   /// - Parameter updates: receives the database, or an error instead: `StoreError.closed` after `close()`.
   public func asyncBarrierWriteWithoutTransaction(
     _ updates: @escaping @Sendable (Result<Database, any Error>) -> Void
@@ -108,8 +106,8 @@ extension Store: DatabaseWriter {
     do { return try writer.unsafeReentrantWrite { try direct($0, updates).value } } catch { throw explain(error) }
   }
 
-  /// Reads the state after the last transaction while later ones proceed. Call it on the writing queue, outside of
-  /// transactions.
+  /// Reads the state after the last transaction while later ones proceed. Call it on the writing queue, not in a
+  /// transaction.
   /// - Parameter value: receives the database, or an error instead.
   public func spawnConcurrentRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
     writer.spawnConcurrentRead { [self] in value($0.mapError(explain)) }
@@ -117,7 +115,7 @@ extension Store: DatabaseWriter {
 
   /// Refuses to erase the database: a store that is emptied without its own knowledge would consider its records lost
   /// and could not tell its peers. Delete records to delete them everywhere; close the store and remove its file to
-  /// start over on this device.
+  /// start over here.
   /// - Throws: always `StoreError.wouldReplaceStore`. Nothing has changed.
   public func erase() throws { throw Self.eraseRefusal }
 

@@ -123,8 +123,7 @@ public final class Store: Sendable {
   /// let store = try Store(inMemory: Schema(Person.self, Game.self))
   /// ```
   ///
-  /// It does everything that a store in a file does, and disappears with the object. It has one connection, so reads
-  /// wait for writes.
+  /// It works like a store in a file, and disappears with the object. It has one connection, so reads wait for writes.
   /// - Throws: `StoreError.invalidSchema`.
   public init(inMemory schema: Schema, options: StoreOptions = StoreOptions()) throws {
     try schema.validate()
@@ -244,9 +243,9 @@ public final class Store: Sendable {
   /// let games = try store.read { db in try Game.order(Column("name")).fetchAll(db) }
   /// ```
   ///
-  /// A store in a file can read while others write, and a read does not see transactions that commit meanwhile. A store
-  /// in memory has a single connection, so a read waits its turn. The body cannot write and must not call `read` or
-  /// `write` of the store again.
+  /// A store in a file can read while others write, without seeing transactions that commit meanwhile. A store in
+  /// memory has one connection, so a read waits its turn. The body cannot write and must not call the store's `read` or
+  /// `write`.
   /// - Returns: what the body returns.
   /// - Throws: `StoreError.closed` after ``close()``; errors of the body; GRDB's `DatabaseError`.
   @_disfavoredOverload  // In an asynchronous context the asynchronous version, as in GRDB.
@@ -299,8 +298,8 @@ public final class Store: Sendable {
   /// ```swift
   /// try await store.write { db in try Game(name: "Chess").insert(db) }
   /// ```
-  /// - Throws: the errors of the synchronous `write`; `CancellationError` if the task is cancelled before the commit.
-  ///   Then nothing has changed.
+  /// - Throws: those of the synchronous `write`; `CancellationError` if cancelled before the commit. Then nothing has
+  ///   changed.
   @discardableResult
   public func write<T: Sendable>(_ body: @Sendable (Database) throws -> T) async throws -> T {
     do {

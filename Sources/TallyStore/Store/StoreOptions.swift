@@ -19,8 +19,7 @@ import TallyCRDT
 /// stored in the file, and devices with different options end up with the same data.
 public struct StoreOptions: Sendable {
   /// The number of seconds for which a write waits for another process that is writing. After that it fails with GRDB's
-  /// `DatabaseError` and SQLITE_BUSY, and nothing has changed. Writes of one process wait for each other without a
-  /// limit.
+  /// `DatabaseError` and SQLITE_BUSY, and nothing has changed. Writes of one process wait for each other without limit.
   public var busyTimeout: TimeInterval = 5
   /// The clock. It provides the time for the stamps of local writes, and for the age of conflicts. Tests set it.
   public var now: @Sendable () -> Date = { Date() }
