@@ -102,7 +102,8 @@ public struct RecordName<Record: Entity>: Hashable, Sendable {
     }
   }
 
-  /// Creates a name with the app's own key, such as `"chess"`, for a record with the same name on every device.
+  /// Creates a name with a key that the app chooses, such as `"chess"`, for a record that has the same name on every
+  /// device.
   ///
   /// ```swift
   /// let chess = try RecordName<Game>(key: "chess")

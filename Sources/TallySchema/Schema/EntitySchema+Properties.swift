@@ -28,8 +28,8 @@ extension EntitySchema.Property {
   ///
   /// With `keep: .greatest` the column keeps the greatest number that any device has written, such as a best score or a
   /// read position; with `.least` it keeps the least, such as a best time. If SQL writes a lesser number, perhaps as
-  /// part of a struct that was read before a merge, the end of the transaction restores the kept one. To begin again,
-  /// use ``KeptField``.
+  /// part of a struct that was read before a merge, the kept one returns when the transaction ends. To begin again, use
+  /// ``KeptField``.
   /// - Parameters:
   ///   - name: the column's name.
   ///   - value: the value of records that have none; nil for null. It is part of the schema and cannot change.

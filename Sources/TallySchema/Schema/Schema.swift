@@ -48,7 +48,8 @@ public struct Schema: Sendable, Hashable, Codable {
   }
 
   /// Compares the types from which this schema was made with their schemas. It compares those that are `Codable` and
-  /// can be decoded from nothing. In a debug build, opening a store does the same.
+  /// can be decoded from nothing. In a debug build, opening a store does the same; in a release build only this call
+  /// does.
   ///
   /// ```swift
   /// try schema.checkDeclarations()   // in a test of the app's

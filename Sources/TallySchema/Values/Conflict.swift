@@ -40,7 +40,7 @@ public struct Conflict: Sendable, Equatable, Identifiable {
     fileprivate let loser: Dot
   }
 
-  /// The kind of change that lost, and to which it lost.
+  /// The kind of loss: which change lost to which.
   public var kind: Kind
   /// The name of the record that the two changes were made to.
   public var name: AnyRecordName
@@ -88,7 +88,7 @@ public struct Conflict: Sendable, Equatable, Identifiable {
   ///
   /// The journal does not keep the text from which the two edits started, so a line that one of them deleted is still
   /// there: nothing that anybody wrote is missing, and a person decides what to remove. Offer the result as a draft,
-  /// and write it with ``Store/resolve(_:with:)``. Cost: the product of the numbers of lines that differ.
+  /// and write it with ``Store/resolve(_:with:)``. Cost: proportional to the product of the numbers of differing lines.
   public func merged() -> String? {
     guard case .text(let won) = winnerValue, case .text(let lost) = loserValue else { return nil }
     let (mine, theirs) = (Self.lines(won), Self.lines(lost))

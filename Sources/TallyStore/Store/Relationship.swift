@@ -19,8 +19,8 @@ import TallyCRDT
 /// it remains a single member.
 ///
 /// The rows are in the join table `Type_relationship` with the columns `source` and `target`, which raw SQL and GRDB
-/// associations may use too: see ``association`` and ``inverse``. A deleted record is not a member; restored, it is one
-/// again.
+/// associations may use too: see ``association`` and ``inverse``. A deleted record is not a member until it is
+/// restored.
 ///
 /// All calls take the database of a ``Store/read(_:)`` or ``Store/write(_:)`` and run on its thread.
 public struct Relationship<Source: Entity, Target: Entity>: Sendable {
@@ -79,7 +79,8 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
   /// try store.write { db in try Game.players.insert(db, ann, to: chess) }
   /// ```
   ///
-  /// Both records must exist at the end of the transaction. An add that the remover has not seen stays. Cost: one row.
+  /// Both records must exist at the end of the transaction, which may also insert them. An add that the remover has not
+  /// seen stays. Cost: one row.
   /// - Throws: `StoreError.danglingReference` or GRDB's `DatabaseError` at the latest when the transaction commits, if
   ///   either record is missing. GRDB's `DatabaseError` if a constraint of the app, such as a unique index on `target`,
   ///   refuses the row; `StoreError.writeIgnored` if a trigger or conflict clause ignores it. Then nothing has changed.
@@ -96,7 +97,7 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
   /// try store.write { db in try Game.players.insert(db, ann, to: chess, at: .first) }
   /// ```
   ///
-  /// ``insert(_:_:to:)``, and SQL without a position, add at the end. Cost: reads the list, for either end without
+  /// ``insert(_:_:to:)``, and SQL without a position, add at the end. Cost: reads the list; at either end without
   /// loading it.
   /// - Throws: the errors of ``insert(_:_:to:)``; `StoreError.noSuchRecord` if the place names a record that is not a
   ///   member; `.positionTooDeep`, which ``setOrder(_:_:of:)`` resolves; `.invalidSchema` if the relationship is not

@@ -32,15 +32,15 @@ extension Store {
   /// Applies the losing change of a conflict after all, without blocking the task's thread. See the synchronous
   /// `restore(_:)` for a conflict.
   /// - Returns: the dot of the new edit; nil if nothing had to be written.
-  /// - Throws: those of the synchronous version; `CancellationError` if the task was cancelled before the work began.
-  ///   Then nothing has changed.
+  /// - Throws: errors of the synchronous version; `CancellationError` if cancelled before the work began. Then nothing
+  ///   has changed.
   @discardableResult
   public func restore(_ conflict: Conflict) async throws -> Dot? { try await awaiting { try $0.restore(conflict) } }
 
   /// Resolves a conflict with another value, not blocking the task's thread. See the synchronous `resolve(_:with:)`.
   /// - Returns: the dot of the new edit; nil if the field has the value already.
-  /// - Throws: those of the synchronous version; `CancellationError` if the task was cancelled before the work began.
-  ///   Then nothing has changed.
+  /// - Throws: errors of the synchronous version; `CancellationError` if cancelled before the work began. Then nothing
+  ///   has changed.
   @discardableResult
   public func resolve(_ conflict: Conflict, with value: Value) async throws -> Dot? {
     try await awaiting { try $0.resolve(conflict, with: value) }
@@ -69,7 +69,7 @@ extension Store {
   /// Checks the file against itself, without blocking the task's thread. See the synchronous `verify(onProgress:)`.
   /// - Parameter onProgress: called on another thread with the number of records and links that have been checked.
   /// - Returns: the contradictions that were found, if any.
-  /// - Throws: those of the synchronous version; `CancellationError` if the task was cancelled before the work began.
+  /// - Throws: errors of the synchronous version; `CancellationError` if cancelled before the work began.
   public func verify(onProgress: (@Sendable (Int) -> Void)? = nil) async throws -> VerifyReport {
     try await awaiting { try $0.verify(onProgress: onProgress) }
   }
@@ -77,8 +77,8 @@ extension Store {
   /// Applies a seed set to the store, without blocking the task's thread. Call it at every launch. See the synchronous
   /// `seed(_:)`.
   /// - Returns: whether the version was new, and which records gave way to seeds.
-  /// - Throws: those of the synchronous version; `CancellationError` if the task was cancelled before the work began.
-  ///   Then nothing has changed.
+  /// - Throws: errors of the synchronous version; `CancellationError` if cancelled before the work began. Then nothing
+  ///   has changed.
   @discardableResult
   public func seed(_ set: SeedSet) async throws -> SeedReport { try await awaiting { try $0.seed(set) } }
 }

@@ -26,8 +26,8 @@ extension Store {
   /// - Parameter onProgress: called with the number of records and links that have been checked: first with 0, while
   ///   SQLite checks the file, then after each thousand.
   /// - Returns: the contradictions that were found, if any.
-  /// - Throws: `StoreError.notCaptured` if the store is read-only and outside writes are not captured; GRDB's
-  ///   `DatabaseError`.
+  /// - Throws: `StoreError.notCaptured` if another program's writes have not been captured and the store is read-only;
+  ///   GRDB's `DatabaseError`.
   public func verify(onProgress: ((Int) -> Void)? = nil) throws -> VerifyReport {
     try verify(onProgress) { try $0.run() }
   }

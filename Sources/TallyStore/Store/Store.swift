@@ -298,8 +298,8 @@ public final class Store: Sendable {
   /// ```swift
   /// try await store.write { db in try Game(name: "Chess").insert(db) }
   /// ```
-  /// - Throws: those of the synchronous `write`; `CancellationError` if cancelled before the commit. Then nothing has
-  ///   changed.
+  /// - Throws: the errors of the synchronous `write`; `CancellationError` if the task is cancelled before the commit.
+  ///   Then nothing has changed.
   @discardableResult
   public func write<T: Sendable>(_ body: @Sendable (Database) throws -> T) async throws -> T {
     do {
