@@ -52,7 +52,7 @@ public struct RecordHistory: Sendable, Equatable {
 
 extension Store {
   /// Returns everything that is known of a record: who wrote its fields and when, which writes lost, who deleted it,
-  /// and its seed.
+  /// and which seed it came from.
   ///
   /// ```swift
   /// if let history = try store.history(of: chess.name) {

@@ -21,7 +21,7 @@ public struct KnownDevice: Sendable, Equatable, Identifiable {
   /// The introduction of the device; nil if it has not introduced itself, for instance because it was met through a
   /// mailbox.
   public var device: SyncDevice?
-  /// The time of the last session with the device, or of the last pass that found something new from it in a mailbox.
+  /// The time at which a session last heard from the device, or a pass last found something new from it in a mailbox.
   public var lastSeen: Date
   /// The vector that the device is known to have. It may have more by now.
   public var acknowledged: StateVector
