@@ -93,9 +93,9 @@
       }
     }
 
-    /// Records that the property was set. The value that could not be read is forgotten, unless the record still shows
-    /// the same: a form that sets all properties does not change anything that way. JSON that contains more than the
-    /// value shows follows the change.
+    /// Remembers that the property was set. The value that could not be read is forgotten, unless the record still
+    /// shows the same: a form that sets all properties does not change anything that way. JSON that contains more than
+    /// the value shows follows the change.
     public func noteSetting(_ value: Value, in unread: inout UnreadValues) {
       guard unread.has(name) else { return }
       unread.noteSetting(name, shown: { try encode(value) }, { try decode($0).map(encode) })

@@ -75,8 +75,8 @@
   ) =
     #externalMacro(module: "TallyMacroPlugin", type: "EntityExpansion")
 
-  /// Records that a property was set. `@Entity` adds it where a column may hold a value that the property cannot show;
-  /// you never need to write it.
+  /// Remembers that a property was set. `@Entity` adds it where a column may hold a value that the property cannot
+  /// show; you never need to write it.
   ///
   /// Without it, a record could not distinguish a person who chose another value and then the first one again from one
   /// who made no choice.

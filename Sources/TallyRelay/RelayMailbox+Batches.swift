@@ -115,8 +115,8 @@ extension RelayMailbox {
       results: results, cursor: cursor.map { MailboxCursor(position: $0.position, entry: $0.chainText) })
   }
 
-  /// Returns the contents of small entries, as many as the relay sends in one answer. Request the others one by one; if
-  /// the relay is an older one, these are all.
+  /// Returns the contents of small entries, as many as the relay sends in one answer. Request the others one by one; an
+  /// older relay returns none this way.
   /// - Throws: `RelayError`; `CancellationError`.
   public func contents(of names: [String]) async throws -> [String: [UInt8]] {
     let wanted = Array(names.filter { RelayNames.isEntry($0) }.prefix(client.largestBatchOfNames))

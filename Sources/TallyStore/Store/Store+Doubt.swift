@@ -82,7 +82,8 @@ extension Store {
   }
 
   /// Rebuilds everything that is derived from the states: indexes, change log, waits, fingerprint, view. Returns a
-  /// report. Use it for a store in which `verify` finds problems; in a sound one it only takes time.
+  /// report. Use it for a store in which `verify` finds problems; in a sound one it changes nothing and only takes
+  /// time.
   ///
   /// The content is accepted as it is. A row whose state cannot be read keeps the values that it shows, as a new write
   /// of this replica. A state that cannot be read and has no row is removed, and comes back from a peer through a

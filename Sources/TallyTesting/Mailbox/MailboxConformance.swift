@@ -1,6 +1,7 @@
 import TallySync
 
-/// Checks that a mailbox fulfils the contract of `Mailbox`. Run it in the tests of your own `Mailbox` or `FileMailbox`.
+/// Checks that a mailbox satisfies the contract of `Mailbox`. Run it in the tests of your own `Mailbox` or
+/// `FileMailbox`.
 ///
 /// ```swift
 /// @Test func myMailboxConforms() async throws {
@@ -11,7 +12,7 @@ import TallySync
 /// It needs no test framework: a failure is an error that names the broken rule and describes how it was broken. To see
 /// each rule as a case of its own, run the `rules` one by one. Rules put deltas of up to 1.5 MiB under the names that a
 /// pass would use. A rule waits only for the mailbox; it takes up to a few seconds and by default gives up after two
-/// minutes. Logs must fulfil more rules than folders: see `Mailbox.kind`.
+/// minutes. Logs must satisfy more rules than folders: see `Mailbox.kind`.
 public enum MailboxConformance {
   /// A function that creates an empty mailbox.
   public typealias Place = @Sendable () async throws -> any Mailbox

@@ -1,6 +1,6 @@
 import TallySync
 
-/// Checks that a transport fulfils the contract of `SyncConnection`. Run it in the tests of your own transport.
+/// Checks that a transport satisfies the contract of `SyncConnection`. Run it in the tests of your own transport.
 ///
 /// ```swift
 /// @Test func myTransportConforms() async throws {
