@@ -82,7 +82,7 @@ package enum PlantedHints {
     "returnedRowIsNew rawsql": 84,
     "packedRowUnlisted rawsql": 8,
     "deleteHidesUnseen rawsql": 4,
-    "statesGivenUnchecked value": 121,
+    "statesGivenUnchecked value": 954,
     "pushTakenAnywhere relay": 1,
     "cursorIsPosition relay": 2,
     "noLiftSeen shred": 2,
