@@ -40,12 +40,15 @@ extension RecordState {
   }
 
   /// Whether an offset is part of what its counter shows. One that stands in for a state that was lost gives way to
-  /// whatever anybody still knows of the record: the totals that were in it come back with that.
-  private func counts(_ offset: FieldCell) -> Bool { !offset.stamp.isStandIn || offset.stamp == existence }
+  /// whatever anybody still knows of the record: the totals that were in it come back with that. A seeded record has no
+  /// existence that could say so; what was added to it came with the basis of its first edit.
+  private func counts(_ offset: FieldCell) -> Bool {
+    !offset.stamp.isStandIn || (offset.stamp == existence && seed?.basis == nil)
+  }
 
-  /// The offsets that stand in for a lost state and count: with another existence they would not.
+  /// The offsets that stand in for a lost state and count: with another existence, or a basis, they would not.
   package var standIns: [FieldCell] {
-    guard let existence, existence.isStandIn else { return [] }
+    guard let existence, existence.isStandIn, seed?.basis == nil else { return [] }
     return fields.filter { $0.stamp == existence }
   }
 

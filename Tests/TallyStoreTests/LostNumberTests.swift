@@ -33,9 +33,12 @@ import Testing
 
   enum Mending: CaseIterable { case sync, rebuild, rebuildAndAdd }
 
+  /// What of a store's own is gone: the states of all rows, or the numbers of the fields that totals stand in.
+  private static let losses = ["DELETE FROM tally_extra", "DELETE FROM tally_field WHERE name GLOB '*+?*'"]
+
   /// Loses the states of all rows.
-  private func lose(_ lab: Lab, _ name: String, _ mending: Mending) throws -> Store {
-    try lab.shell(name, "DELETE FROM tally_extra")
+  private func lose(_ lab: Lab, _ name: String, _ mending: Mending, _ loss: String = losses[0]) throws -> Store {
+    try lab.shell(name, loss)
     let store = try lab.reopened(name, Self.schema)
     #expect(try store.verify().problems != [])
     if mending == .sync { return store }
@@ -46,9 +49,13 @@ import Testing
 
   @Test(arguments: CapturePath.allCases, Mending.allCases)
   func whatPeersStillHaveIsNotAddedTwice(_ path: CapturePath, _ mending: Mending) throws {
+    for loss in Self.losses { try expectOnce(path, mending, loss) }
+  }
+
+  private func expectOnce(_ path: CapturePath, _ mending: Mending, _ loss: String) throws {
     let lab = try lab(path)
     try lab.a.close()
-    let a = try lose(lab, "a", mending)
+    let a = try lose(lab, "a", mending, loss)
     #expect(try Self.numbers(a) == (mending == .rebuildAndAdd ? "1:8:2 2:18:8" : "1:7:2 2:17:8"))
     try a.sync(with: lab.b)
     for store in [a, lab.b] {
@@ -131,5 +138,100 @@ import Testing
     try a.write { db in try Self.schema.set(db, AnyRecordName("Tile|~|2"), "score", to: .integer(5)) }
     #expect(try Self.numbers(a) == "1:9:2 2:5:8")
     #expect(try a.verify().problems == [])
+  }
+
+  /// Nobody has noted that it went, so what this device had added to it is known to others alone.
+  @Test(arguments: CapturePath.allCases) func aRowThatVanishedTakesNothingFromWhatPeersHave(_ path: CapturePath) throws
+  {
+    let lab = try lab(path)
+    let replica = try lab.a.summary().replica
+    try lab.a.close()
+    try lab.rebuild("a", "Tile")
+    try lab.shell("a", "DELETE FROM Tile WHERE id = 'Tile|~|1'")
+    let a = try lab.reopened("a", Self.schema)
+    #expect(try a.summary().replica != replica)
+    try a.restore(AnyRecordName("Tile|~|1"))
+    try a.run("UPDATE Tile SET score = score + 1 WHERE id = 'Tile|~|1'")
+    try a.sync(with: lab.b)
+    for store in [a, lab.b] { #expect(try Self.numbers(store) == "1:8:2 2:17:8") }
+    try expectConverged(a, lab.b)
+  }
+
+  /// The difference to another version of a seed is nobody's addition.
+  @Test(arguments: CapturePath.allCases) func aLaterSeedIsNotTakenBack(_ path: CapturePath) throws {
+    func seed(_ store: Store, _ version: Int, _ score: Int64) throws {
+      try store.seed(
+        SeedSet("tiles", version: version, records: [SeedRecord("one", type: "Tile", ["score": .integer(score)])]))
+    }
+    let lab = try Lab(path, Self.schema)
+    for store in [lab.a, lab.b] { try seed(store, 1, 5) }
+    try lab.sync()
+    try lab.a.run("INSERT INTO Board(id, name) VALUES('Board|~|1', 'one')")
+    try lab.a.close()
+    let a = try lose(lab, "a", .sync)
+    try seed(lab.b, 2, 50)
+    try a.sync(with: lab.b)
+    for store in [a, lab.b] { #expect(try Lab.text(store, "SELECT score FROM Tile") == "50") }
+    try expectConverged(a, lab.b)
+  }
+
+  enum Writing: CaseIterable { case nothing, adding, seeding, restoring }
+
+  /// A seeded record begins with no transaction, so what was edited in it says that a peer knows its number.
+  @Test(arguments: CapturePath.allCases, Writing.allCases)
+  func aSeededNumberComesBackOnce(_ path: CapturePath, _ writing: Writing) throws {
+    for deleteWins in [false, true] {
+      let schema = Schema([EntitySchema("Pawn", deleteWins: deleteWins, .counter("score"), .text("name"))])
+      let record = SeedRecord("one", type: "Pawn", ["name": .text("first")])
+      let set = SeedSet("pawns", version: 1, records: [record])
+      let lab = try Lab(path, schema)
+      for store in [lab.a, lab.b] { try store.seed(set) }
+      try lab.a.run("UPDATE Pawn SET score = score + 3")
+      try lab.b.run("UPDATE Pawn SET score = score + 4")
+      try lab.sync()
+      try lab.a.close()
+      try lab.rebuild("a", "Pawn", keepsClocks: false)
+      let a = try lab.reopened("a", schema)
+      switch writing {
+      case .nothing: break
+      case .adding: try a.run("UPDATE Pawn SET score = score + 1")
+      case .seeding:
+        try a.seed(SeedSet("pawns", version: 2, records: [record]))
+        try a.run("UPDATE Pawn SET score = score + 1")
+      case .restoring:
+        // Where deletes win, another existence brings the record back, with the number as it is.
+        guard !deleteWins else { continue }
+        let name = try #require(try Lab.text(a, "SELECT id FROM Pawn"))
+        try a.run("DELETE FROM Pawn")
+        try a.restore(AnyRecordName(name))
+      }
+      let added = [Writing.adding, .seeding].contains(writing) ? 1 : 0
+      #expect(try Lab.text(a, "SELECT score || name FROM Pawn") == "\(7 + added)first")
+      try a.sync(with: lab.b)
+      for store in [a, lab.b] {
+        #expect(try Lab.text(store, "SELECT score || name FROM Pawn") == "\(7 + added)first")
+        #expect(try store.verify().problems == [])
+      }
+      try expectConverged(a, lab.b)
+    }
+  }
+
+  /// What is brought back is what was there: a number that stands in for what a peer knows.
+  @Test(arguments: CapturePath.allCases, [false, true])
+  func aRestoreLeavesItToPeersWhatTheNumberIs(_ path: CapturePath, _ adds: Bool) throws {
+    let lab = try lab(path)
+    try lab.a.close()
+    let a = try lose(lab, "a", .rebuild)
+    for id in ["Tile|~|1", "Tile|~|2"] {
+      if adds { try a.run("UPDATE Tile SET score = score + 1 WHERE id = '\(id)'") }
+      try a.run("DELETE FROM Tile WHERE id = '\(id)'")
+      try a.restore(AnyRecordName(id))
+    }
+    let all = adds ? "1:8:2 2:18:8" : "1:7:2 2:17:8"
+    #expect(try Self.numbers(a) == all)
+    #expect(try a.verify().problems == [])
+    try a.sync(with: lab.b)
+    for store in [a, lab.b] { #expect(try Self.numbers(store) == all) }
+    try expectConverged(a, lab.b)
   }
 }

@@ -38,6 +38,28 @@ struct CounterWrites {
       FieldCell(field: field, stamp: try transaction.stamp(over: known?.stamp.time), value: .integer(sum)))
   }
 
+  /// What brings a deleted record back as it stands: an existence. Where numbers stand in for a lost state, another
+  /// existence would make them count beside what a peer still has of the record. Then it is an edit that changes
+  /// nothing, this replica's total as it is; or, where only an existence undoes a delete, they become what is set.
+  func bringingBack(_ state: RecordState, _ kind: RecordKind, _ stamp: Stamp) throws -> RecordState {
+    let numbers = state.standIns
+    let first = numbers.first.flatMap { cell in kind.columns.first { $0.field == cell.field } }
+    if let first, kind.entity?.deleteWins == false {
+      let field = try transaction.session.numbers.total(of: first, by: transaction.ownReplica(), kind)
+      let (known, value) = (state[field]?.stamp.time, state[field]?.value ?? .integer(0))
+      return state.written([FieldCell(field: field, stamp: try transaction.stamp(over: known), value: value)])
+    }
+    let offsets = try numbers.map { cell in
+      FieldCell(
+        field: cell.field, stamp: try transaction.stamp(over: state.overwrittenTime(cell.field)), value: cell.value)
+    }
+    var written = RecordState(inserted: stamp, fields: offsets)
+    var known = state
+    known.existence = nil
+    written.seed = known.basis(for: stamp, kind)
+    return written
+  }
+
   /// Adds to a counter what a change of its column means, in memory.
   /// - Returns: the register that says so; nil if the short way does not apply.
   func count(

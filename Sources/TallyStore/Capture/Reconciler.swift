@@ -268,6 +268,7 @@ extension WriteTransaction {
     try writer.put(name, kind, state, previous: nil, shown: nil)
     try changed(name, kind, from: nil, to: state, dots: CollectionOfOne(stamp.dot))
     try view.markReferrers(of: name)
+    if !kind.counters.isEmpty { losses.mayHoldTotals = true }
     loseSum()
   }
 

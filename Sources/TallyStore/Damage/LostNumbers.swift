@@ -3,8 +3,8 @@ import TallyCRDT
 /// The counters of records whose states were lost, while their rows still showed a number.
 ///
 /// What a peer has of such a record says what everybody has added, but for what this store has not given away yet. Of
-/// a peer that has all else that was here, and of a record to which nobody has added since, that is the difference to
-/// what the row showed; it is added again. In any other case nothing tells what it was.
+/// a peer that has all else that was here, and of a record whose number nobody has changed since, that is the
+/// difference to what the row showed; it is added again. In any other case nothing tells what it was.
 struct LostNumbers {
   private var shown: [(name: AnyRecordName, kind: RecordKind, numbers: [Int: Int64])] = []
 
@@ -28,6 +28,10 @@ struct LostNumbers {
     guard !target.covers(own), own.entries.allSatisfy({ target.covers($0) || $0.replica == mine }) else { return [] }
     return try shown.compactMap { name, kind, numbers in
       guard let stored = try transaction.reader.record(name, kind) else { return nil }
+      // A later version of a seed, or another life, has a number of its own.
+      let (existence, life) = (stored.state.existence?.dot, stored.state.life?.dot)
+      let whole = [existence, life].compactMap { $0 } + (stored.state.seed?.dots ?? [])
+      guard whole.allSatisfy(own.covers) else { return nil }
       var cells: [FieldCell] = []
       for place in kind.counters.places {
         let column = kind.columns[place]

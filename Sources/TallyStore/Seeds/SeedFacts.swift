@@ -5,9 +5,12 @@ import TallyWire
 /// table that the app reads.
 extension RecordState {
   /// Returns the basis that an edit with this stamp notes about the seed; nil if the user sees nothing of a seed, or
-  /// an earlier edit has noted it.
+  /// an earlier edit has noted it, or a number stands in for what such edits have added: that counts until a peer has
+  /// told of them.
   func basis(for stamp: Stamp, _ kind: RecordKind) -> SeedState? {
-    guard let seed, seed.basis == nil, let seen = shownSeed(followsNewest: kind.followsNewest) else { return nil }
+    guard let seed, seed.basis == nil, standIns.isEmpty, let seen = shownSeed(followsNewest: kind.followsNewest) else {
+      return nil
+    }
     return SeedState(layers: [], basis: SeedBasis(stamp: stamp, layer: seen.stamp))
   }
 }

@@ -215,11 +215,16 @@ extension NumberedTable {
       _ = try id.step()
       try insert(NumberedRow(self, number, [id.blob(0)]), connection)
     case .kind: try insert(NumberedRow(self, number, [name, [], []]), connection)
-    case .field: try insert(NumberedRow(self, number, [Array("0".utf8), name]), connection)
+    case .field: try insert(NumberedRow(self, number, [Array("\(Self.noKind)".utf8), name]), connection)
     }
   }
 
   private static let plausible = 1_000_000
+  /// What a row that nothing uses is of: no type has this number.
+  private static let noKind = KindNumber(rawValue: 0)
+
+  /// Whether rows of `tally_field` were lost, now or at any time before.
+  static func hasLostFields(_ catalog: Catalog) -> Bool { catalog.fieldOfKey[noKind] != nil }
 
   /// - Returns: whether it is in the table: another row may have its number or its name.
   @discardableResult

@@ -116,12 +116,7 @@ extension WriteTransaction {
   ) throws -> Dot {
     let stamp = try stamp(over: stored.state.existence?.time)
     var state = stored.state
-    let numbers = try state.standIns.map { cell in
-      FieldCell(
-        field: cell.field, stamp: try self.stamp(over: state.overwrittenTime(cell.field)), value: cell.value)
-    }
-    var written = RecordState(inserted: stamp, fields: numbers)
-    written.seed = state.basis(for: stamp, kind)
+    var written = try CounterWrites(self).bringingBack(state, kind, stamp)
     written.life = state.life?.beginning(saying: stamp.dot)
     state.merge(written)
     try writer.put(

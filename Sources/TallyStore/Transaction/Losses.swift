@@ -11,9 +11,13 @@ struct Losses {
   /// Gives up the replica id if what it has added is lost here: another total under it would be taken for all of that.
   func leaveTotals(_ transaction: WriteTransaction) throws {
     guard mayHoldTotals, let replica = transaction.replica else { return }
-    let hasAdded = transaction.catalog.fieldOfKey.values.contains { keys in
+    let catalog = transaction.catalog
+    let hasAdded = catalog.fieldOfKey.values.contains { keys in
       keys.keys.contains { FieldKey.kind(of: $0) == .total(replica) }
     }
-    if hasAdded { try transaction.renewReplica(because: "what this device has added to counters was lost") }
+    // Nor does the catalog say who has added if that is what was lost.
+    let mayHaveAdded = NumberedTable.hasLostFields(catalog) && catalog.records.values.contains { !$0.counters.isEmpty }
+    guard hasAdded || mayHaveAdded else { return }
+    try transaction.renewReplica(because: "what this device has added to counters was lost")
   }
 }
