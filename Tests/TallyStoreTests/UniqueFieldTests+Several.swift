@@ -82,16 +82,19 @@ extension UniqueFieldTests {
     }
   }
 
-  /// A table in which an app admits no null.
-  private func strict(_ path: CapturePath, _ column: String, _ rules: [UniqueRule]) throws -> (Lab, Store, Store) {
+  /// A table in which an app admits no null, or no text that is longer than some.
+  private func strict(
+    _ path: CapturePath, _ column: String, _ rules: [UniqueRule], _ constraint: String = "NOT NULL",
+    refuses values: String = "(id) VALUES('Shop|~|0')"
+  ) throws -> (Lab, Store, Store) {
     let lab = try Lab(path, Self.schema(rules))
     var stores: [Store] = []
     for (name, store) in [("a", lab.a), ("b", lab.b)] {
       try store.close()
       let type = column == "name" ? "TEXT" : "INTEGER"
-      try lab.rebuild(name, "Shop", defining: [("\"\(column)\" \(type)", "\"\(column)\" \(type) NOT NULL")])
+      try lab.rebuild(name, "Shop", defining: [("\"\(column)\" \(type)", "\"\(column)\" \(type) \(constraint)")])
       stores.append(try lab.reopened(name, Self.schema(rules)))
-      #expect(throws: DatabaseError.self) { try stores.last?.run("INSERT INTO Shop(id) VALUES('Shop|~|0')") }
+      #expect(throws: DatabaseError.self) { try stores.last?.run("INSERT INTO Shop\(values)") }
     }
     return (lab, stores[0], stores[1])
   }
@@ -158,6 +161,78 @@ extension UniqueFieldTests {
       try expectConverged(a, b)
       withExtendedLifetime(lab) {}
     }
+  }
+
+  /// Nor is there where a check admits no letters behind the text.
+  @Test(arguments: CapturePath.allCases) func aTextThatMayNotBeLongerIsTheOlderClaimsInAnyOrderOfMerges(
+    _ path: CapturePath
+  ) throws {
+    for (isTurned, isLater) in [(false, false), (true, false), (false, true), (true, true)] {
+      let (lab, a, b) = try strict(
+        path, "name", Self.unique, "CHECK(length(name) <= 8)",
+        refuses: "(id, name) VALUES('Shop|~|0', 'Market ~1')")
+      for store in isLater ? [b, a] : [a, b] {
+        let id = store === a ? "Shop|~|a" : "Shop|~|b"
+        try store.run("INSERT INTO Shop(id, name) VALUES('\(id)', 'Market')")
+      }
+      try exchange(a, b, isTurned: isTurned)
+      let (first, second) = isLater ? ("Shop|~|b", "Shop|~|a") : ("Shop|~|a", "Shop|~|b")
+      for store in [a, b] {
+        #expect(try shown(store, first) == "Market - -" && shown(store, second) == nil)
+        #expect(try store.status().setAside.count == 1)
+        #expect(try store.verify().problems == [])
+      }
+      // Who has it by an edit of a row that is there gets in as well.
+      try b.run("UPDATE Shop SET name = 'Corner' WHERE id = '\(first)'")
+      try exchange(a, b, isTurned: isTurned)
+      for store in [a, b] {
+        #expect(try shown(store, first) == "Corner - -" && shown(store, second) == "Market - -")
+        #expect(try store.status().setAside.isEmpty)
+      }
+      try a.run("UPDATE Shop SET name = 'Bakery' WHERE id = '\(isTurned ? first : second)'")
+      try b.run("UPDATE Shop SET name = 'Bakery' WHERE id = '\(isTurned ? second : first)'")
+      try exchange(a, b, isTurned: isTurned)
+      for store in [a, b] {
+        #expect(try shown(store, isTurned ? first : second) == "Bakery - -")
+        #expect(try shown(store, isTurned ? second : first) == nil)
+        #expect(try store.verify().problems == [])
+      }
+      try expectConverged(a, b)
+      withExtendedLifetime(lab) {}
+    }
+  }
+
+  /// A rule comes to a column that does not admit what it says.
+  @Test(
+    arguments: CapturePath.allCases, [("code", "INTEGER", "NOT NULL"), ("name", "TEXT", "CHECK(length(name) < 8)")])
+  func whatANewRuleKeepsOutIsNotReferredTo(_ path: CapturePath, _ column: (String, String, String)) throws {
+    func schema(_ unique: [UniqueRule]) -> Schema {
+      Schema([
+        EntitySchema("Shop", unique: unique, .text("name"), .integer("code")),
+        EntitySchema("Receipt", .reference("shop", to: "Shop")),
+      ])
+    }
+    let rules = [column.0 == "code" ? UniqueRule.on("code") : .on("name", .rename)]
+    let lab = try Lab(path, schema([]))
+    for id in ["a", "b"] {
+      try lab.a.run(
+        "INSERT INTO Shop(id, name, code) VALUES('Shop|~|\(id)', 'Market', 1)",
+        "INSERT INTO Receipt(id, shop) VALUES('Receipt|~|\(id)', 'Shop|~|\(id)')")
+    }
+    try lab.a.close()
+    let definition = "\"\(column.0)\" \(column.1)"
+    try lab.rebuild("a", "Shop", defining: [(definition, "\(definition) \(column.2)")])
+    try lab.reopened("a", schema([])).close()
+    var a = try lab.reopened("a", schema(rules))
+    #expect(try Lab.rows(a, "Shop") == ["'Shop|~|a','Market',1"])
+    #expect(try Lab.rows(a, "Receipt") == ["'Receipt|~|a','Shop|~|a'", "'Receipt|~|b',NULL"])
+    #expect(try a.verify().problems == [])
+    try a.close()
+    a = try lab.reopened("a", schema(rules))
+    try a.run("UPDATE Shop SET name = 'Corner', code = 2")
+    #expect(try Lab.rows(a, "Shop") == ["'Shop|~|a','Corner',2", "'Shop|~|b','Market',1"])
+    #expect(try Lab.rows(a, "Receipt") == ["'Receipt|~|a','Shop|~|a'", "'Receipt|~|b','Shop|~|b'"])
+    #expect(try a.verify().problems == [])
   }
 
   // MARK: Tools

@@ -126,7 +126,9 @@ struct UniqueIndexes {
         address, unique.column, ContestedValues.Entry(wanted: wanted, shown: value), connection)
       var shown = stored.values
       shown[unique.last] = value
-      try transaction.writer.put(name, kind, stored.state, previous: stored, shown: shown)
+      if try !transaction.writer.put(name, kind, stored.state, previous: stored, shown: shown) {
+        try transaction.view.markReferrers(of: name)
+      }
     }
   }
 }

@@ -31,6 +31,8 @@ package struct SetAside: Sendable {
     package var reason: String
     /// Whether a unique index is in the way, so that another row may have to go first. Not kept in the file.
     var isUnique = false
+    /// Whether SQLite does not take what a unique rule shows instead either. Not kept in the file.
+    var refusesOther = false
     /// The values that the row shows for the time being, while its unique values wait for others to move; nil at the
     /// end of any transaction.
     var parked: [Value]?
@@ -41,7 +43,7 @@ package struct SetAside: Sendable {
     /// Of a row that is kept out although it gives way to others: it gets in once they are gone.
     var unique: Entry {
       var entry = self
-      if mode == .withheld { entry.isUnique = true }
+      if mode == .withheld { (entry.isUnique, entry.refusesOther) = (true, !isUnique) }
       return entry
     }
 

@@ -77,12 +77,4 @@ struct UniqueRows {
     while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { names.append(name) } }
     return names
   }
-
-  /// Whether the column that shows something else in records that do not hold a value can be null.
-  func admitNull(_ unique: UniquePlaces) throws -> Bool {
-    // cid, name, type, notnull, dflt_value, pk, hidden
-    let query = try SQLStatement(connection, pragma: "table_xinfo", of: unique.kind.type)
-    while try query.step() { if query.text(1) == unique.column { return query.int(3) == 0 } }
-    return true
-  }
 }

@@ -104,13 +104,14 @@ extension ViewMaintainer {
         rivals[rival] = other
       }
     }
-    // Where a column does not admit null, nobody can show that instead.
-    for unique in UniquePlaces.contested(of: kind) where unique.policy == .clear {
-      guard let key = unique.key(of: shown), try !UniqueRows(connection: connection).admitNull(unique) else { continue }
+    // Where SQLite does not take what a rule shows instead, the oldest claim's record is shown, and no other one.
+    for unique in UniquePlaces.contested(of: kind) where reader.aside[address]?.refusesOther == true {
+      guard let key = unique.key(of: shown), unique.key(of: stored.state) == key else { continue }
       let columns = unique.places.map { kind.columns[$0].name }
       let claim = UniqueClaim(name, stored.state, kind, columns, reader)
       for rival in try UniqueRows(connection: connection).names(showing: key, unique) where rival != name {
-        guard let other = try reader.record(rival, kind) else { continue }
+        // What shows the value instead of its own is about to show another.
+        guard let other = try reader.record(rival, kind), unique.key(of: other.state) == key else { continue }
         guard claim < UniqueClaim(rival, other.state, kind, columns, reader) else { return false }
         rivals[rival] = other
       }
@@ -125,8 +126,13 @@ extension ViewMaintainer {
     }
     let isShown = try writer.put(name, kind, stored.state, previous: stored, shown: shown)
     changeVisibility()
-    if isShown { try markWaiting(for: name) }
-    return isShown
+    guard isShown else {
+      // Something else keeps it out: then they are shown as before.
+      for rival in rivals.keys { mark(rival) }
+      return false
+    }
+    try markWaiting(for: name)
+    return true
   }
 
   /// The time of the latest claim on what a record would show in columns that are unique; nil if no other record has
