@@ -302,8 +302,15 @@ import Testing
     #expect(try two.read { try Person.fetchCount($0) } == 2)
   }
 
-  @Test func anotherStoresContentInItsPlaceGetsAnIDOfItsOwn() throws {
-    let (one, other) = (try scratch.store("one"), try scratch.store("other"))
+  /// A store without a token beside it, or in it, has one as much as any.
+  @Test(arguments: ["token", "none", "memory"]) func anotherStoresContentInItsPlaceGetsAnIDOfItsOwn(
+    _ origin: String
+  ) throws {
+    var options = StoreOptions()
+    options.detectsCopies = origin == "token"
+    let one = try scratch.store("one")
+    let other =
+      try origin == "memory" ? Store(inMemory: one.schema) : scratch.store("other", options: options)
     try other.write { try Person(name: "other").insert($0) }
     try other.backup(to: one)
     try one.write { try Person(name: "one").insert($0) }

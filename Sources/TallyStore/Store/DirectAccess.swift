@@ -93,13 +93,13 @@ private struct DirectAccess {
   }
 
   /// Captures what the access wrote. If `isRenewed`, the file says that it is another replica's than before: another
-  /// process has drawn the id meanwhile, or the content is that of another store, whose token is not the one beside the
-  /// file. Of another store's content it takes a new replica id first.
+  /// process has drawn the id meanwhile, or the content is that of another store, which has no token, or not the one
+  /// beside the file. Of another store's content it takes a new replica id first.
   private func capture(isRenewed: Bool) throws {
     let hasNewSchema = try session.connection.integer("PRAGMA schema_version") != schemaVersion
     guard try isRenewed || hasNewSchema || session.reader.hasPendingWrites() else { return }
     let isTold = isRenewed && store.options.detectsCopies
-    let incarnation = isTold ? store.file.map { Incarnation(besides: $0, store.options.files) } : nil
+    let incarnation = isTold ? store.file.map { Incarnation(besides: $0, store.options.files, isExpected: true) } : nil
     let commit = try store.inTransaction(db) {
       try store.withSession(db, opening: incarnation) { session in
         if isRenewed {

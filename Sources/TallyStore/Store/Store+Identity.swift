@@ -145,8 +145,11 @@ extension StateReader {
 struct Incarnation {
   private let path: String
   private let files: any StoreFiles
+  /// Whether the file must hold a token by now, so that content without one is another store's.
+  private let isExpected: Bool
 
-  init(besides store: String, _ files: any StoreFiles) {
+  init(besides store: String, _ files: any StoreFiles, isExpected: Bool = false) {
+    self.isExpected = isExpected
     // Beside the file itself, through any symbolic link.
     path = URL(fileURLWithPath: store).resolvingSymlinksInPath().path + "-incarnation"
     self.files = files
@@ -172,7 +175,9 @@ struct Incarnation {
   /// Lets the file that is being opened take another replica id if it is a copy, or an older one: its token is not the
   /// one beside it. Before anything is captured, since what others have written to a copy is the copy's.
   func compare(_ session: WritingSession) throws {
-    guard let known = try session.connection.meta("incarnation", { $0.text(0) }) ?? nil, !holds(known) else { return }
+    let known = try session.connection.meta("incarnation", { $0.text(0) }) ?? nil
+    let isOwn = known.map(holds) ?? !isExpected
+    guard !isOwn else { return }
     try session.transaction {
       try $0.renewReplica(because: "the file is a copy, or older than when this device last had it open")
     }
