@@ -46,6 +46,32 @@ import Testing
     #expect(try Lab.text(lab.b, query) == "115,108")
   }
 
+  /// However many columns there are: more than a number has bits.
+  @Test(arguments: CapturePath.allCases) func aChangeInEachOfManyColumnsCounts(_ path: CapturePath) throws {
+    let names = (0..<70).map { "n\($0)" }
+    let fields = names.map { FieldSchema($0, .counter, default: .integer(0)) }
+    let schema = Schema([EntitySchema(type: "Wide", fields: fields)])
+    func add(_ number: Int) -> String {
+      "UPDATE Wide SET " + names.map { "\($0) = \($0) + \(number)" }.joined(separator: ", ")
+    }
+    let lab = try Lab(path, schema)
+    try lab.a.run("INSERT INTO Wide(id) VALUES('Wide|~|1')")
+    try lab.sync()
+    try lab.a.run(add(1))
+    try lab.b.run(add(2))
+    try lab.sync()
+    try lab.a.close()
+    try lab.rebuild("a", "Wide", copying: Dictionary(uniqueKeysWithValues: names.map { ($0, "\($0) + 5") }))
+    let a = try lab.reopened("a", schema)
+    try a.sync(with: lab.b)
+    let all = "SELECT " + names.joined(separator: " || ',' || ") + " FROM Wide"
+    for store in [a, lab.b] {
+      #expect(try Lab.text(store, all) == names.map { _ in "8" }.joined(separator: ","))
+      #expect(try store.verify().problems == [])
+    }
+    try expectConverged(a, lab.b)
+  }
+
   /// Nothing else of the row is written, and nothing where nothing has changed.
   @Test(arguments: CapturePath.allCases) func whatWasCopiedAsItWasWritesNothing(_ path: CapturePath) throws {
     let lab = try Lab(path, Self.schema)

@@ -192,7 +192,7 @@ struct CaptureTriggers {
     let others = any(of: ["id = NEW.id", "rowid = NEW.rowid"] + unique.conditions)
     let mayReplace = any(of: [moves, isRenamed] + unique.changes)
     let edit: String
-    if kind.columns.count <= 60, !kind.columns.isEmpty {
+    if kind.columns.count <= PendingTable.mostMarked, !kind.columns.isEmpty {
       // Which columns changed, one bit each: only they are noted, and all of a record whose name goes.
       // SQLite gives << the precedence of |.
       let bits = changes.enumerated().map { "((\($0.element)) << \($0.offset))" }

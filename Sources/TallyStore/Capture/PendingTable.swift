@@ -20,6 +20,8 @@ struct PendingTable: WrittenRows {
   static let unnotedChange = -1
   /// The `op` of a row whose state was lost and that is captured as it stands.
   static let lostState = -2
+  /// Of rows with at most so many columns a note has only those that changed, one bit each; of others it has all.
+  static let mostMarked = 60
   /// The number of columns of `tally_pending` that precede those of the values.
   static let fixedColumns = 7
 

@@ -64,7 +64,10 @@ struct Reconciler {
         guard case .row(let row, let clock) = stored.place, clock.extra != nil,
           catalog.sum(of: stored, name, kind) == stored.sum
         else { return }
-        let before = try changedValues(name, kind, stored)
+        var before = try changedValues(name, kind, stored)
+        if !before.isEmpty, kind.columns.count > PendingTable.mostMarked {
+          for (place, value) in stored.values.enumerated() where before[place] == nil { before[place] = value }
+        }
         if !before.isEmpty { changes.append((name, row, clock, before)) }
       }
       for (name, row, clock, before) in changes { try note(kind, name, row, clock, before) }
@@ -108,7 +111,11 @@ struct Reconciler {
     insert.bind(2, name.text)
     insert.bind(3, clock)
     insert.bind(4, row)
-    insert.bind(5, places.reduce(into: Int64(0)) { $0 |= Int64(bitPattern: 1 << UInt64($1)) })
+    if kind.columns.count <= PendingTable.mostMarked {
+      insert.bind(5, places.reduce(into: Int64(0)) { $0 |= Int64(bitPattern: 1 << UInt64($1)) })
+    } else {
+      insert.bind(5, Value.null)
+    }
     for (position, place) in places.enumerated() { insert.bind(6 + position, before[place] ?? .null) }
     try insert.run()
   }
