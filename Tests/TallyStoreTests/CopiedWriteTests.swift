@@ -112,6 +112,27 @@ import Testing
     try expectConverged(a, lab.b)
   }
 
+  /// A limit: what triggers have noted, and no store has captured when the file is copied, is written by both.
+  @Test(arguments: CapturePath.allCases) func anAdditionThatIsNotedWhenTheFileIsCopiedIsTwo(_ path: CapturePath) throws
+  {
+    for isOpenedBefore in [true, false] {
+      let lab = try lab(path)
+      try lab.a.close()
+      try lab.shell("a", "UPDATE Tile SET score = score + 1, name = 'z' WHERE id = 'Tile|~|1'")
+      if isOpenedBefore { try lab.reopened("a", Self.schema).close() }
+      try copy(lab, "a", to: "c")
+      let (a, c) = (try lab.reopened("a", Self.schema), try lab.reopened("c", Self.schema))
+      try a.sync(with: lab.b)
+      try c.sync(with: lab.b)
+      try c.sync(with: a)
+      for store in [a, lab.b, c] {
+        let text = try Lab.text(store, "SELECT score || name FROM Tile WHERE id = 'Tile|~|1'")
+        #expect(text == (isOpenedBefore ? "8z" : "9z"))
+      }
+      try expectConverged(a, lab.b, c)
+    }
+  }
+
   /// What no trigger has noted: the tables of the copy were made again.
   @Test(arguments: CapturePath.allCases) func whatIsFoundInACopyWithoutTriggersIsTheCopys(_ path: CapturePath) throws {
     let lab = try lab(path)
