@@ -62,6 +62,7 @@ extension Store {
             try body()
             // Nothing that waits for its turn gets further than this.
             isClosed.store(true, ordering: .relaxed)
+            db.add(transactionObserver: ClosedGuard(), extent: .databaseLifetime)
             box.session = nil
             return .rollback
           }

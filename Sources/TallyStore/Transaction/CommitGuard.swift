@@ -33,3 +33,13 @@ final class CommitGuard: TransactionObserver {
   func databaseDidCommit(_ db: Database) {}
   func databaseDidRollback(_ db: Database) { session?.noteEnd() }
 }
+
+/// Refuses every commit on the connection of a store that is closed, for writes that have waited for it: the file may
+/// not be the store's any more.
+final class ClosedGuard: TransactionObserver {
+  func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }
+  func databaseDidChange(with event: DatabaseEvent) {}
+  func databaseWillCommit() throws { throw Store.closed }
+  func databaseDidCommit(_ db: Database) {}
+  func databaseDidRollback(_ db: Database) {}
+}
