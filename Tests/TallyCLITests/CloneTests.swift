@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Testing
 
 /// `tally clone`: a second device from another store, a folder or a peer; and what is left when that fails.
@@ -137,6 +138,138 @@ import Testing
     #expect(outcome.status == 75 && outcome.errors.contains("another tally clone"), "\(outcome.errors)")
     #expect(flock(lock, LOCK_UN) == 0)
     try bench.done("clone", "a", "b")
+    #expect(try content("b", bench) == content("a", bench))
+  }
+
+  // MARK: What is not all there
+
+  /// A clone that has broken off, of a peer that gives all from now on.
+  private func broken(_ bench: Bench) throws -> [String] {
+    try fill("a", bench)
+    try Data().write(to: bench.url.appendingPathComponent("slow"))
+    let arguments = ["clone", peer(60), "b", "--schema", "schema.json"]
+    #expect(try bench.tally(arguments).status == 69)
+    try FileManager.default.removeItem(at: bench.url.appendingPathComponent("slow"))
+    return arguments
+  }
+
+  /// Another program's connection, in the midst of a transaction.
+  private func connection(_ path: String, _ begin: String) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.allowsUnsafeTransactions = true
+    let queue = try DatabaseQueue(path: path, configuration: configuration)
+    try queue.inDatabase { try $0.execute(sql: "\(begin); SELECT count(*) FROM sqlite_master") }
+    return queue
+  }
+
+  /// Somebody reads the store that is being filled, as a backup does: the end of it is in the log, and stays there.
+  @Test func aCloneThatIsReadWaits() throws {
+    let bench = try Bench("a")
+    let arguments = try broken(bench)
+    let reader = try connection(bench.path("b.part/store"), "BEGIN")
+    let outcome = try bench.tally(arguments)
+    #expect(outcome.status == 75 && outcome.errors.contains("the same command goes on"), "\(outcome.errors)")
+    #expect(!exists("b", in: bench) && exists("b.part/store", in: bench))
+    try reader.inDatabase { try $0.execute(sql: "ROLLBACK") }
+    try reader.close()
+    let again = try bench.tally(arguments)
+    #expect(again.status == 0, "\(again.errors)")
+    #expect(try content("b", bench) == content("a", bench))
+    #expect(!exists("b.part", in: bench))
+  }
+
+  /// Somebody writes it: nothing of it is removed for that.
+  @Test func aCloneThatIsLockedIsKept() throws {
+    let bench = try Bench("a")
+    let arguments = try broken(bench)
+    let before = try FileManager.default.attributesOfItem(atPath: bench.path("b.part/store"))[.systemFileNumber] as? Int
+    let writer = try connection(bench.path("b.part/store"), "BEGIN IMMEDIATE")
+    let outcome = try bench.tally(arguments)
+    #expect(outcome.status == 75, "\(outcome.errors)")
+    let now = try FileManager.default.attributesOfItem(atPath: bench.path("b.part/store"))[.systemFileNumber] as? Int
+    #expect(before != nil && before == now)
+    try writer.inDatabase { try $0.execute(sql: "ROLLBACK") }
+    try writer.close()
+    #expect(try bench.tally(arguments).status == 0)
+    #expect(try content("b", bench) == content("a", bench))
+  }
+
+  /// A folder with what was there at first, and what came later; the path of the second.
+  private func folder(_ bench: Bench) throws -> String {
+    let shared = bench.path("shared")
+    try FileManager.default.createDirectory(atPath: shared, withIntermediateDirectories: false)
+    try bench.done("put", "a", "-", input: Self.people)
+    try bench.done("sync", "a", "--via", "folder:" + shared)
+    try bench.done("put", "a", "SBPerson|~|late", "name=Late")
+    try bench.done("sync", "a", "--via", "folder:" + shared)
+    let later = try FileManager.default.contentsOfDirectory(atPath: shared).filter { $0.hasSuffix(".delta") }
+    #expect(later.count == 1)
+    return shared + "/" + (later.first ?? "")
+  }
+
+  /// A file of the folder is only half there: the store appears with the other half.
+  @Test func aCloneWaitsForAllFiles() throws {
+    let bench = try Bench("a")
+    let later = URL(fileURLWithPath: try folder(bench))
+    let whole = try Data(contentsOf: later)
+    try whole.prefix(whole.count / 2).write(to: later)
+    let arguments = ["clone", "folder:" + bench.path("shared"), "b", "--schema", "schema.json"]
+    for _ in 0..<2 {
+      let outcome = try bench.tally(arguments)
+      #expect(outcome.status == 75 && outcome.errors.contains("1 file has not arrived"), "\(outcome.errors)")
+      #expect(outcome.errors.contains("the same command goes on"), "\(outcome.errors)")
+      #expect(!exists("b", in: bench) && exists("b.part", in: bench))
+    }
+    try whole.write(to: later)
+    #expect(try bench.tally(arguments).status == 0)
+    #expect(try content("b", bench) == content("a", bench))
+    #expect(!exists("b.part", in: bench))
+  }
+
+  /// A file of the folder can never be taken in: the tool says so, and the store has all else.
+  @Test func aCloneDoesNotWaitForWhatIsRefused() throws {
+    let bench = try Bench("a")
+    let later = try folder(bench)
+    try FileManager.default.moveItem(atPath: later, toPath: bench.path("elsewhere"))
+    try FileManager.default.createSymbolicLink(atPath: later, withDestinationPath: bench.path("elsewhere"))
+    let outcome = try bench.tally("clone", "folder:" + bench.path("shared"), "b", "--schema", "schema.json")
+    #expect(outcome.status == 65 && outcome.errors.contains("cannot be taken in"), "\(outcome.errors)")
+    #expect(exists("b", in: bench) && !exists("b.part", in: bench))
+    #expect(try bench.done("list", "b", "SBPerson").contains("SBPerson|~|39"))
+  }
+
+  // MARK: What is in the way
+
+  /// A folder of that name that somebody else has made, or a link to one, is left as it is.
+  @Test(arguments: [false, true]) func aFolderOfAnotherIsInTheWay(_ isLink: Bool) throws {
+    let bench = try Bench("a")
+    try bench.done("put", "a", "-", input: Self.people)
+    let folder = bench.path(isLink ? "documents" : "b.part")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    if isLink {
+      try FileManager.default.createSymbolicLink(atPath: bench.path("b.part"), withDestinationPath: folder)
+    } else {
+      try Data("precious".utf8).write(to: URL(fileURLWithPath: folder + "/precious"))
+    }
+    let before = try FileManager.default.contentsOfDirectory(atPath: folder)
+    let outcome = try bench.tally("clone", "a", "b")
+    #expect(outcome.status == 73 && outcome.errors.contains("is in the way"), "\(outcome.errors)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == before)
+    #expect(!exists("b", in: bench))
+  }
+
+  /// The tool was ended between giving the store its name and removing the folder, and the store has another name now.
+  @Test func aStoreThatHasItsNameIsNotFilledAgain() throws {
+    let bench = try Bench("a")
+    let arguments = try broken(bench)
+    #expect(link(bench.path("b.part/store"), bench.path("work")) == 0)
+    let before = try content("work", bench)
+    #expect(try bench.tally(arguments).status == 0)
+    let numbers = try ["b", "work"].map {
+      try FileManager.default.attributesOfItem(atPath: bench.path($0))[.systemFileNumber] as? Int
+    }
+    #expect(numbers[0] != nil && numbers[0] != numbers[1])
+    #expect(try content("work", bench) == before)
     #expect(try content("b", bench) == content("a", bench))
   }
 }

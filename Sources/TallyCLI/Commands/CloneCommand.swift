@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Tally
 import TallyStore
+import TallySync
 
 struct CloneCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -47,8 +48,13 @@ struct CloneCommand: ParsableCommand {
     let made = NewStore(store)
     try made.check()
     let partial = try PartialStore(made, from: origin, try declared())
+    let report: MailboxReport?
     do {
-      try source.sync(partial.path, named: store, waiting, progress)
+      report = try source.sync(partial.path, named: store, waiting, progress)
+      if let report { try MailboxLines.checkPending(report) }
+      // Of what is refused for good nothing may have arrived at all.
+      let isNothing = try report?.refused.isEmpty == false && partial.removeIfEmpty(waiting.timeout)
+      if !isNothing { try partial.finish() }
     } catch {
       // That nothing can be read of it is the lesser news.
       if (try? partial.removeIfEmpty(waiting.timeout)) != true {
@@ -56,7 +62,7 @@ struct CloneCommand: ParsableCommand {
       }
       throw error
     }
-    try partial.finish()
+    if let report { try MailboxLines.checkRefused(report) }
   }
 
   /// The place by a name that is the same in every folder.

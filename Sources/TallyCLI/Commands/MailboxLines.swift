@@ -4,7 +4,6 @@ import TallySync
 /// The output of the tool for a pass through a mailbox.
 enum MailboxLines {
   /// Prints what a pass did.
-  /// - Throws: `Failure` if something cannot be taken in, after everything else was said.
   static func print(_ report: MailboxReport) throws {
     try Output.run { output in
       try output.line(
@@ -15,11 +14,23 @@ enum MailboxLines {
       if report.repaired { try output.line("contents differed although the vectors were equal; a full state was put") }
       for issue in report.pending { try output.line("pending \(shown(issue.name)): \(issue.message)") }
     }
+  }
+
+  /// - Throws: `Failure` if something cannot be taken in.
+  static func checkRefused(_ report: MailboxReport) throws {
     guard let worst = report.refused.first else { return }
     let isNewer = report.refused.contains { $0.reason == .newerVersion }
     throw Failure(
       isNewer ? .newerFormat : .badData,
       "\(count(report.refused.count, "file")) cannot be taken in; the first is \(shown(worst.name)): \(worst.message)"
     )
+  }
+
+  /// - Throws: `Failure` if something may still arrive. What builds on a file that cannot be taken in does not.
+  static func checkPending(_ report: MailboxReport) throws {
+    let late = report.pending.filter { report.refused.isEmpty || $0.reason != .waitsForOthers }.count
+    guard late > 0 else { return }
+    try checkRefused(report)
+    throw Failure(.busy, "\(count(late, "file")) \(late == 1 ? "has" : "have") not arrived")
   }
 }

@@ -51,5 +51,8 @@ struct SyncCommand: ParsableCommand {
     }
   }
 
-  func run() throws { try place().sync(first, isWatching: watch, waiting, progress) }
+  func run() throws {
+    guard let report = try place().sync(first, isWatching: watch, waiting, progress) else { return }
+    try MailboxLines.checkRefused(report)
+  }
 }

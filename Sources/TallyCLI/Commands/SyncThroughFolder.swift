@@ -14,7 +14,7 @@ struct SyncThroughFolder {
     url = URL(fileURLWithPath: String(place.dropFirst(scheme.count)), isDirectory: true)
   }
 
-  func run(_ path: String, _ waiting: WaitingOptions, _ progress: ProgressOptions) throws {
+  func run(_ path: String, _ waiting: WaitingOptions, _ progress: ProgressOptions) throws -> MailboxReport {
     try OpenStore.writing(path, waiting.timeout) { store in
       let bar = PassProgress(progress)
       defer { bar.end() }
@@ -26,6 +26,7 @@ struct SyncThroughFolder {
       }
       bar.end()
       try MailboxLines.print(report)
+      return report
     }
   }
 }

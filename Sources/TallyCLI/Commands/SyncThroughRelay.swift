@@ -27,12 +27,12 @@ struct SyncThroughRelay {
     (self.address, self.tokenFile, self.isWatching) = (address, tokenFile, isWatching)
   }
 
-  func run(_ path: String, _ waiting: WaitingOptions, _ progress: ProgressOptions) throws {
+  func run(_ path: String, _ waiting: WaitingOptions, _ progress: ProgressOptions) throws -> MailboxReport {
     let mailbox = try RelayMailbox("\(address)", token: try SecretFile.token(in: tokenFile))
     if address.isExposed {
       complain("warning: over plain http anyone on the path can read the token and all data")
     }
-    try OpenStore.writing(path, waiting.timeout) { store in
+    return try OpenStore.writing(path, waiting.timeout) { store in
       let bar = PassProgress(progress)
       defer { bar.end() }
       let report = try Waiting.run {
@@ -41,6 +41,7 @@ struct SyncThroughRelay {
       bar.end()
       Self.noteLimit(of: mailbox)
       try MailboxLines.print(report)
+      return report
     }
   }
 

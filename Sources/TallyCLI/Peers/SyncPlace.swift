@@ -1,6 +1,7 @@
 import ArgumentParser
 import Tally
 import TallyStore
+import TallySync
 
 /// The other side of a sync.
 enum SyncPlace {
@@ -45,22 +46,24 @@ enum SyncPlace {
   }
 
   /// Brings a store and this place to the same state, and prints what each took; the store by its name, or by another.
+  /// - Returns: what a pass through a folder or a relay has left; nil of anything else, which leaves nothing.
   func sync(
     _ store: String, named name: String? = nil, isWatching: Bool = false, _ waiting: WaitingOptions,
     _ progress: ProgressOptions
-  ) throws {
+  ) throws -> MailboxReport? {
     let name = name ?? store
     switch self {
     case .file(let other): try Self.sync(store, named: name, with: other, waiting, progress)
-    case .folder(let place): try SyncThroughFolder(place).run(store, waiting, progress)
+    case .folder(let place): return try SyncThroughFolder(place).run(store, waiting, progress)
     case .relay(let place, let tokenFile):
-      try SyncThroughRelay(place, tokenFile: tokenFile, isWatching: isWatching).run(store, waiting, progress)
+      return try SyncThroughRelay(place, tokenFile: tokenFile, isWatching: isWatching).run(store, waiting, progress)
     case .peer(let peer, let security):
       let sync = SyncWithPeer(
         store: store, name: name, peer: peer, isWatching: isWatching, security: security, timeout: waiting.timeout,
         progress: progress)
       try sync.run()
     }
+    return nil
   }
 
   private static func sync(
