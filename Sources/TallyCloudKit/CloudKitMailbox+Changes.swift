@@ -48,10 +48,16 @@
       do {
         return try await body()
       } catch let error as CloudKitError where error.cloudKitCode == .zoneNotFound {
-        if error.isReset { try await deleteZone() }
+        // Another device may have made it again: then there is nothing to delete any more.
         try await makeZone()
         follower.doubtSubscription()
-        return try await body()
+        do {
+          return try await body()
+        } catch let error as CloudKitError where error.isReset {
+          try await deleteZone()
+          try await makeZone()
+          return try await body()
+        }
       }
     }
 

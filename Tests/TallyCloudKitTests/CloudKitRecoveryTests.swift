@@ -1,6 +1,7 @@
 import CloudKit
 import Foundation
 import GRDB
+import Synchronization
 import Tally
 import TallyCloudKit
 import TallyRig
@@ -62,6 +63,54 @@ import Testing
     try await CloudWorld.settle(phone, tablet)
     #expect(cloud.names(of: "ann", zone: Phone.zone).count == 1)
     try CloudWorld.expectEqual(phone, tablet)
+  }
+
+  /// Two devices find at once that the keys are gone: what the first has put again, the second leaves alone.
+  @Test func aZoneThatAnotherHasMadeAgainIsNotDeleted() async throws {
+    let cloud = FakeCloud()
+    let (phone, tablet) = (try Phone(cloud), try Phone(cloud))
+    try phone.write("one")
+    try await CloudWorld.settle(phone, tablet)
+    cloud.resetEncryptedData(of: "ann")
+    var database = HookedDatabase(tablet.device)
+    let first = Mutex(true)
+    nonisolated(unsafe) let other = phone
+    database.beforeZones = {
+      if first.withLock({ isFirst in
+        defer { isFirst = false }
+        return isFirst
+      }) {
+        other.mailbox.lookAgain()
+        try await other.pass()
+      }
+      return false
+    }
+    try await tablet.store.sync(through: tablet.mailbox(database))
+    let names = cloud.names(of: "ann", zone: Phone.zone)
+    #expect(!first.withLock { $0 } && names.count == 1)
+    let report = try await phone.pass()
+    #expect(report.written.isEmpty && report.removed.isEmpty && cloud.names(of: "ann", zone: Phone.zone) == names)
+    try await CloudWorld.settle(phone, tablet)
+    try CloudWorld.expectEqual(phone, tablet)
+  }
+
+  /// iCloud says that a zone is saved, and it is as before: it is deleted first then.
+  @Test func aResetZoneThatOnlySeemsToBeMadeIsDeleted() async throws {
+    let cloud = FakeCloud()
+    let phone = try Phone(cloud)
+    try phone.write("one")
+    try await phone.pass()
+    cloud.resetEncryptedData(of: "ann")
+    var database = HookedDatabase(phone.device)
+    let first = Mutex(true)
+    database.beforeZones = {
+      first.withLock { isFirst in
+        defer { isFirst = false }
+        return isFirst
+      }
+    }
+    try await phone.store.sync(through: phone.mailbox(database))
+    #expect(cloud.names(of: "ann", zone: Phone.zone).count == 1)
   }
 
   @Test(arguments: [0, 1]) func thePauseOfAPartialFailure(_ kind: Int) async throws {
