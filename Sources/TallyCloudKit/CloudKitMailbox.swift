@@ -215,6 +215,12 @@
     /// - Throws: ``CloudKitError``; nothing was read or put then.
     func checkAccount() async throws {
       guard !follower.isChecked else { return }
+      try await askWhoIsSignedIn()
+    }
+
+    /// Asks whose iCloud it is. An account that has changed with no notification so far has changed all the same.
+    /// - Throws: ``CloudKitError``.
+    private func askWhoIsSignedIn() async throws {
       let accounts = follower.accounts
       let status = try await ask { try await container.accountStatus() }
       switch status {
@@ -227,19 +233,25 @@
       }
       let person = try await ask { try await container.userRecordID().recordName }
       guard person == account else {
+        if follower.isChecked { follower.noteNews(isAccount: true) }
         throw CloudKitError(.accountChanged, "another person is signed in to iCloud")
       }
       if !follower.noteChecked(since: accounts) { try await checkAccount() }
     }
 
     /// Makes the zone, or finds that it is there. What is left of one whose keys are gone is deleted first.
+    ///
+    /// That it is not there may be because the iCloud is another person's, of which no notification has told yet. So it
+    /// is asked whose it is, and once more before anything is put into what was made.
     func makeZone() async throws {
+      try await askWhoIsSignedIn()
       do {
         try await saveZone()
       } catch let error as CloudKitError where error.isReset {
         try await deleteZone()
         try await saveZone()
       }
+      try await askWhoIsSignedIn()
     }
 
     private func saveZone() async throws {

@@ -46,6 +46,43 @@ import Testing
     #expect(mixed == ["ann's"])
   }
 
+  /// The notification of the change comes late, or not at all: no zone of ann's is made in bob's iCloud.
+  @Test func aLateNotificationLetsNothingOut() async throws {
+    let cloud = FakeCloud()
+    let phone = try Phone(cloud, "ann")
+    let mailbox = phone.mailbox(HookedDatabase(phone.device)) { $0.center = NotificationCenter() }
+    try phone.write("ann's secret")
+    try await phone.store.sync(through: mailbox)
+    phone.device.signIn("bob")
+    try phone.write("another")
+    for _ in 0..<2 {
+      let failure = await #expect(throws: CloudKitError.self) { try await phone.store.sync(through: mailbox) }
+      #expect(failure?.code == .accountChanged)
+    }
+    #expect(await #expect(throws: CloudKitError.self) { try await mailbox.putAgain() }?.code == .accountChanged)
+    #expect(cloud.zones(of: "bob").isEmpty)
+    phone.device.signIn("ann")
+    #expect(try await phone.store.sync(through: mailbox).written.count == 1)
+  }
+
+  /// The account changes between the question who it is and the zone that is made: nothing is put there.
+  @Test func aZoneThatIsMadeInTheLastMomentStaysEmpty() async throws {
+    let cloud = FakeCloud()
+    let phone = try Phone(cloud, "ann")
+    var database = HookedDatabase(phone.device)
+    database.beforeZones = { [device = phone.device] in
+      device.signIn("bob")
+      return false
+    }
+    let mailbox = phone.mailbox(database) { $0.center = NotificationCenter() }
+    try phone.write("ann's secret")
+    for _ in 0..<2 {
+      let failure = await #expect(throws: CloudKitError.self) { try await phone.store.sync(through: mailbox) }
+      #expect(failure?.code == .accountChanged)
+    }
+    #expect(cloud.names(of: "bob", zone: mailbox.zoneName).isEmpty)
+  }
+
   @Test func aZoneThatIsMadeAgainIsThatOfThePerson() async throws {
     let cloud = FakeCloud()
     let (phone, bobs) = (try Phone(cloud, "ann"), try Phone(cloud, "bob"))
