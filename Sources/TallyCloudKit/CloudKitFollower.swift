@@ -85,12 +85,14 @@
 
     func noteSubscribed() { state.withLock { $0.subscription = .there } }
 
-    /// The subscription could not be saved. The pause until the next try doubles, from a minute to an hour.
+    /// The subscription could not be saved. The pause until the next try doubles, from a minute to an hour. Where it is
+    /// for want of a zone, which only a person can end, there is no pause: passes end with that as well.
     func noteNotSubscribed(_ error: CloudKitError, at now: CloudKitMailbox.Instant) {
       state.withLock { state in
         var failures = 1
         if case .missing(_, let before, _) = state.subscription { failures = before + 1 }
-        let pause = Duration.seconds(min(60 << min(failures - 1, 6), 3_600))
+        let isZoneGone = error.code == .zoneDeleted
+        let pause = isZoneGone ? .zero : Duration.seconds(min(60 << min(failures - 1, 6), 3_600))
         state.subscription = .missing(error, failures: failures, next: now + max(pause, error.retryAfter ?? .zero))
       }
     }

@@ -139,4 +139,47 @@ import Testing
     await engine.pause()
     #expect(try phone.texts == ["theirs"])
   }
+
+  /// A pass that fails has looked after the subscription as well.
+  @Test func theStatusOfAFailureSaysWhatIsSo() async throws {
+    let (_, phone, _) = try world(CKError(.permissionFailure))
+    let engine = SyncEngine(phone.store)
+    await engine.add(phone.mailbox, named: "iCloud")
+    await engine.resume()
+    for await status in await engine.statusUpdates() where status.peers.first?.pollingError != nil { break }
+    await engine.pause()
+    phone.device.refuseSubscriptions(nil)
+    phone.clock.pass(.seconds(3_600))
+    phone.device.fail(.changes, CKError(.incompatibleVersion))
+    await engine.resume()
+    for await status in await engine.statusUpdates() where status.peers.first?.phase == .blocked {
+      #expect(status.peers.first?.pollingErrorCode == nil && status.peers.first?.pollingError == nil)
+      break
+    }
+    await engine.pause()
+  }
+
+  /// What was said of a zone that the person has deleted is over when there is one again, on each device.
+  @Test func aZoneThatIsPutAgainIsSubscribedToAtOnce() async throws {
+    let cloud = FakeCloud()
+    let (phone, tablet) = (try Phone(cloud), try Phone(cloud))
+    try phone.write("one")
+    try await CloudWorld.settle(phone, tablet)
+    cloud.deleteData(of: "ann")
+    let late = try Phone(cloud)
+    for one in [phone, tablet, late] {
+      one.restart()
+      for _ in 0..<3 {
+        one.mailbox.lookAgain()
+        #expect(try await one.failure()?.code == .zoneDeleted)
+      }
+    }
+    try await phone.mailbox.putAgain()
+    for one in [phone, tablet, late] {
+      one.mailbox.lookAgain()
+      #expect(try await one.failure() == nil)
+      #expect(pollingError(one) == nil)
+    }
+    #expect(cloud.subscriberCount(of: "ann") == 3)
+  }
 }

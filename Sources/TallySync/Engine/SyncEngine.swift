@@ -263,14 +263,13 @@ public actor SyncEngine {
     } note: {
       $0.note($1, name, before)
     }
-    let polling = mailbox.pollingError
     update(name) { peer in
       peer.bytesSent = before.bytesSent + UInt64(report.bytesWritten)
       peer.bytesReceived = before.bytesReceived + UInt64(report.bytesRead)
       peer.changesReceived = before.changesReceived + report.changes
       (peer.pending, peer.waitingFiles) = (0, report.pending.count + report.refused.count)
       peer.missing = report.isComplete ? 0 : nil
-      (peer.pollingError, peer.pollingErrorCode) = (polling.map { "\($0)" }, polling?.code.rawValue)
+      peer.note(pollingErrorOf: mailbox)
     }
     acknowledged[name] = vector
     log(name, UInt64(report.bytesWritten), UInt64(report.bytesRead))
@@ -412,6 +411,7 @@ public actor SyncEngine {
     rounds[name, default: 0] += 1
     let failures = (status.peers.first { $0.id == name }?.failures ?? 0) + 1
     let pause = max(settings.pause(after: failures), failure?.retryAfter ?? .zero)
+    if case .mailbox(let mailbox, _) = peer { update(name) { $0.note(pollingErrorOf: mailbox) } }
     // Before the status says so: the app may answer that at once by wanting a sync.
     if isPermanent { tasks[name] = nil }
     update(name) { peer in

@@ -88,6 +88,11 @@ public struct PeerStatus: Sendable, Equatable, Identifiable {
 
   /// Creates the status of a peer of which nothing is known yet, for previews.
   public init(id: String) { self.id = id }
+
+  mutating func note(pollingErrorOf mailbox: any Mailbox) {
+    let error = mailbox.pollingError
+    (pollingError, pollingErrorCode) = (error.map { "\($0)" }, error?.code.rawValue)
+  }
 }
 
 /// The state of sync with all peers, for an app's settings screen.
