@@ -114,6 +114,8 @@
       let size = (record[Self.sizeKey] as? Int64).flatMap(Int.init(exactly:)).flatMap { $0 < 0 ? nil : $0 }
       var item = MailboxItem(name: name, byteCount: size)
       item.version = (record[Self.askedKey] as? Int64).map { "asked \($0)" }
+      // What is here says nothing of what iCloud has.
+      if item.version != nil { spool.drop(name) }
       guard let body = record.encryptedValues[Self.bodyKey] as? Data, size == nil || body.count == size else {
         return item
       }
@@ -146,20 +148,29 @@
         return CloudKitPieces(.bytes(body), name, offset, spool)
       }
       // Opened at once: the system removes the file when it likes.
-      guard let url = (record[Self.assetKey] as? CKAsset)?.fileURL, let file = try? FileHandle(forReadingFrom: url)
-      else {
-        throw MailboxError(.contentLost, "iCloud has the record without its content")
+      guard let url = (record[Self.assetKey] as? CKAsset)?.fileURL else { throw Self.contentLost() }
+      let file: FileHandle
+      do {
+        file = try FileHandle(forReadingFrom: url)
+      } catch let error as CocoaError where [.fileNoSuchFile, .fileReadNoSuchFile].contains(error.code) {
+        throw Self.contentLost(error)
+      } catch {
+        // Of this device, as for want of a descriptor, and not of what iCloud has.
+        throw MailboxError(.unreadable, "the file of an asset cannot be opened", cause: error)
       }
       spool.keep(name, copyOf: url, byteCount: (record[Self.sizeKey] as? Int64).map { Int(clamping: $0) } ?? 0)
       return CloudKitPieces(.file(file), name, offset, spool)
+    }
+
+    private static func contentLost(_ cause: (any Error)? = nil) -> MailboxError {
+      MailboxError(.contentLost, "iCloud has the record without its content", cause: cause)
     }
 
     /// What an error says of one entry.
     private func unreadable(_ error: CloudKitError) -> any Error {
       switch error.cloudKitCode {
       case .unknownItem, .zoneNotFound: MailboxError(.noSuchFile, "there is no such entry", cause: error)
-      case .assetFileNotFound, .assetNotAvailable, .assetFileModified:
-        MailboxError(.contentLost, "iCloud has the record without its content", cause: error)
+      case .assetFileNotFound, .assetNotAvailable, .assetFileModified: Self.contentLost(error)
       default: error
       }
     }
@@ -188,7 +199,8 @@
     /// Asks the person's other devices for contents that iCloud has lost, by the day in a field of each record: devices
     /// are told of that as of any change, and look into the entry themselves. Two requests, once a day for each entry.
     ///
-    /// Nothing is removed for it: that this device cannot read an asset does not mean that no other can.
+    /// Nothing is removed for it: that this device cannot read an asset does not mean that no other can. What iCloud
+    /// refuses for good, as where the schema in production lacks the field, is not tried again before the next day.
     /// - Throws: ``CloudKitError``; `CancellationError`.
     public func ask(for names: [String]) async throws {
       let names = follower.beginAsking(for: names.filter(Self.isName), at: settings.now())
@@ -196,15 +208,25 @@
         let day = Int64(settings.date().timeIntervalSince1970 / 86_400)
         try await inParts(names.map { CKRecord.ID(recordName: $0, zoneID: zoneID) }) { part in
           let found = try await request { try await database.records(for: part, desiredKeys: [Self.askedKey]) }
-          // Of one that has gone the next page tells.
-          let records = found.values.compactMap { try? $0.get() }.filter { $0[Self.askedKey] as? Int64 ?? 0 < day }
+          let records = try found.values.compactMap(there).filter { $0[Self.askedKey] as? Int64 != day }
           guard !records.isEmpty else { return }
           for record in records { record[Self.askedKey] = day }
           if let error = try await save(records).values.compactMap(\.self).first { throw error }
         }
       } catch {
-        follower.endAsking(for: names)
+        if (error as? CloudKitError)?.isPermanent != true { follower.endAsking(for: names) }
         throw error
+      }
+    }
+
+    /// A record that was asked for; nil if it has gone, of which the next page tells.
+    private func there(_ result: Result<CKRecord, any Error>) throws -> CKRecord? {
+      do {
+        return try result.get()
+      } catch {
+        let failure = try failure(error)
+        guard failure.cloudKitCode == .unknownItem || failure.cloudKitCode == .zoneNotFound else { throw failure }
+        return nil
       }
     }
 

@@ -27,16 +27,18 @@ extension MailboxPass {
   }
 
   /// Removes what is left of entries whose content is lost and is here, so that `put` puts it again, and asks for the
-  /// content of the others.
+  /// content of the others. `shelf` holds what can be read.
   /// - Throws: `CancellationError`.
-  mutating func replaceLost() async throws {
-    guard mailbox.kind == .log else { return }
+  mutating func replaceLost(besides shelf: MailboxShelf) async throws {
+    guard mailbox.kind == .log, !lost.isEmpty else { return }
+    let isAllElsewhere = shelf.reach().covers(own.vector)
     var asked: [String] = []
     for item in lost {
       // It is looked at twice: a place may only seem to have lost something.
       guard try await reader.isLost(item) else { continue }
       guard isHeld(item) else {
         asked.append(item.name)
+        if isAllElsewhere, isOld(item) { report.pending.removeAll { $0.name == item.name } }
         continue
       }
       do {
@@ -44,14 +46,28 @@ extension MailboxPass {
       } catch {
         // It is pending, and says so; another pass comes.
         try Task.checkCancellation()
+        unremoved.insert(item.name)
         continue
       }
       memory[item.name] = nil
       report.removed.append(item.name)
     }
     guard !asked.isEmpty else { return }
-    // As above.
-    do { try await mailbox.ask(for: asked) } catch { try Task.checkCancellation() }
+    do {
+      try await mailbox.ask(for: asked)
+    } catch {
+      // As above.
+      try Task.checkCancellation()
+      store.options.logger.warning(
+        "lost contents cannot be asked for", metadata: ["mailbox": "\(mailbox.name)", "error": "\(error)"])
+    }
+  }
+
+  /// Whether this store has what the writer of an entry had written by then. What else the writer knew may have been in
+  /// it, so that it is asked for all the same; but nobody need wait for it.
+  private func isOld(_ item: MailboxItem) -> Bool {
+    guard case .file(let name) = MailboxFileName.parse(item.name) else { return false }
+    return name.sequence <= own.vector[name.replica]
   }
 
   /// Whether all that was in an entry is here: by what it was read to hold, or, of one that was forgotten since newer

@@ -54,7 +54,7 @@ extension MailboxPass {
     let upload = MailboxUpload(
       name: name, byteCount: byteCount, after: memory.cursor, read: progress.uploading(byteCount, outgoing.read))
     let receipt = try await mailbox.put(upload)
-    if mailbox.kind == .log { remember(name, header, check, byteCount, receipt) }
+    if mailbox.kind == .log, !unremoved.contains(name) { remember(name, header, check, byteCount, receipt) }
     report.written.append(name)
     report.bytesWritten += byteCount
   }

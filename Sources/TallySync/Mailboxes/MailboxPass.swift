@@ -60,6 +60,8 @@ struct MailboxPass {
   var doubtful: [(item: MailboxItem, name: MailboxFileName)] = []
   /// Entries that the place has without their content.
   var lost: [MailboxItem] = []
+  /// Those of them that are here and could not be removed: who puts one finds it there, and it is not what it says.
+  var unremoved: Set<String> = []
   var vectorEntryLimit = MailboxLimits.vectorEntries
   private var vectorEntries = 0
   /// Why the memory could not be kept.
@@ -110,7 +112,7 @@ struct MailboxPass {
     removals = try store.removals().limited(to: own.vector)
     noteStale()
     await removeDamaged()
-    try await replaceLost()
+    try await replaceLost(besides: shelf)
     progress.begin(.putting)
     do {
       try await put(beyond: shelf)
