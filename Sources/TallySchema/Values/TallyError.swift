@@ -27,8 +27,8 @@ public protocol TallyError: Error, Sendable, CustomStringConvertible {
   /// A message for a log, without any of the user's data.
   var message: String { get }
   /// Whether a retry is pointless until a person does something: updates the app, signs in, enters another secret. An
-  /// engine gives up a peer or mailbox after such an error until `resume()`. Of the store's own errors, only `closed`
-  /// and `readOnly` have this effect, because the others may concern a single delta.
+  /// engine gives up a peer or mailbox after such an error until `resume()` or `syncNow()`. Of the store's own errors,
+  /// only `closed` and `readOnly` have this effect, because the others may concern a single delta.
   var isPermanent: Bool { get }
   /// The time to wait before the next attempt, if the other side asks for a pause; otherwise nil.
   var retryAfter: Duration? { get }

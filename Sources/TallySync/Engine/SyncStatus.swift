@@ -33,8 +33,8 @@ public struct PeerStatus: Sendable, Equatable, Identifiable {
     case idle
     /// The last attempt failed; waiting before the next one. See `lastError`.
     case retrying
-    /// Given up until `resume()`, because a retry would not help (`TallyError.isPermanent`): the app has to be updated,
-    /// or the secret or token replaced.
+    /// Given up until `resume()` or `syncNow()`, because a retry would not help (`TallyError.isPermanent`): the app has
+    /// to be updated, or the secret or token replaced.
     case blocked
   }
 
