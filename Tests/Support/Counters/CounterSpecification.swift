@@ -111,7 +111,10 @@ struct CounterSpecification {
     for number in sets.sorted(by: { events[$1].moment < events[$0].moment }) {
       guard case .set(let value) = events[number].act else { continue }
       allowed.append(value + added(beyond: events[number].seen))
-      guard purges.contains(where: { events[$0].seen.contains(number) }) else { return allowed }
+      guard !purges.contains(where: { events[$0].seen.contains(number) }) else { continue }
+      guard allowed.count > 1 else { return allowed }
+      // Who had heard of a later one, and not of its purge, has kept that one alone.
+      break
     }
     return allowed + [(Self.start[counter] ?? 0) + added(beyond: [])]
   }
@@ -125,7 +128,10 @@ struct CounterSpecification {
     for number in edits.sorted(by: { events[$1].moment < events[$0].moment }) {
       guard case .edit(let value) = events[number].act else { continue }
       allowed.append(value)
-      guard purges.contains(where: { events[$0].seen.contains(number) }) else { return allowed }
+      guard !purges.contains(where: { events[$0].seen.contains(number) }) else { continue }
+      guard allowed.count > 1 else { return allowed }
+      // As above.
+      break
     }
     return allowed + [nil]
   }
