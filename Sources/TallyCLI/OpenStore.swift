@@ -64,25 +64,14 @@ enum OpenStore {
     // Capturing in a copy would give out transaction numbers that the store gives out again.
     guard copy == nil else { throw failure }
     do {
-      if evenUncaptured, let obstacle = try obstacle(path, timeout) {
-        complain("warning: \(Failure.message(of: obstacle))")
-        return try beside(path, timeout, body)
-      }
       return try writing(path, timeout, body)
+    } catch let error as StoreError where error.code == .incompatibleTable && evenUncaptured {
+      complain("warning: \(Failure.message(of: error))")
+      return try beside(path, timeout, body)
     } catch let error as DatabaseError where isUnwritable(error) {
       throw failure
     } catch let error as Failure where error.status == .noPermission {
       throw Failure(.noPermission, failure.message)
-    }
-  }
-
-  /// What keeps a store from capturing what others have written to a table; nil if it has been captured now.
-  private static func obstacle(_ path: String, _ timeout: Double) throws -> StoreError? {
-    do {
-      close(try open(path, timeout, isReadOnly: false))
-      return nil
-    } catch let error as StoreError where error.code == .incompatibleTable {
-      return error
     }
   }
 
