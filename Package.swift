@@ -399,6 +399,23 @@ if Context.environment["TALLY_FUZZ"] != nil {
   }
 }
 
+// What a simulator of iOS can run, for `xcodebuild test` (.github/workflows/apple.yml): no tools, no examples, and no
+// tests that start programs. Xcode sets no traits, so the faults that tests plant are on by default. Docs/Apple.md.
+if Context.environment["TALLY_SIMULATOR"] != nil {
+  let tests = [
+    "TallyCRDTTests", "TallyWireTests", "TallyStoreTests", "TallySyncTests", "ConvergenceTests", "SimulatorTests",
+    "InspectionTests", "NamesakeTests",
+  ]
+  let traitsAlone = ["CLibPQ", "RelayRig", "TallyInspector", "TallyMacros", "TallyNetwork", "TallyRelayServer"]
+  package.targets.removeAll {
+    $0.type == .test
+      ? !tests.contains($0.name) : [.executable, .macro].contains($0.type) || traitsAlone.contains($0.name)
+  }
+  let targets = Set(package.targets.map(\.name))
+  package.products.removeAll { ($0 as? Product.Library)?.targets.allSatisfy(targets.contains) != true }
+  package.traits.insert(.default(enabledTraits: ["PlantedFaults"]))
+}
+
 // The gate treats warnings in our own code as errors; users' builds do not.
 if Context.environment["TALLY_STRICT"] != nil {
   for target in package.targets where target.type != .system {

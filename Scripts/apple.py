@@ -2,12 +2,14 @@
 """What of the sources is compiled only on Apple's systems, and so never here.
 
   Scripts/apple.py           writes the table in Docs/Apple.md
-  Scripts/apple.py --check   fails if it is not what the sources say
+  Scripts/apple.py --check   fails if it is not what the sources say, or if a simulator would compile a name that iOS lacks
   Scripts/apple.py --lines   prints those lines themselves
 
 A line counts if its conditions hold on a Mac, and do not hold on Linux with the stub of CloudKit.
 """
 
+import json
+import os
 import pathlib
 import re
 import subprocess
@@ -18,23 +20,32 @@ PAGE = ROOT / "Docs/Apple.md"
 # Compiled and tested here, against a stub that is a target. Views are only typechecked: Scripts/apple-views.sh.
 STUBS = {"CloudKit"}
 APPLE = {"Darwin", "SwiftUI", "UIKit", "AppKit", "CloudKit", "Network", "os", "Combine", "BackgroundTasks"}
-SYSTEMS = {"macOS", "iOS", "tvOS", "watchOS", "visionOS"}
+SYSTEMS = {
+    "a Mac": {"macOS", "iOS", "tvOS", "watchOS", "visionOS"},  # with the branches of the other systems
+    "iOS": {"iOS"},
+    "Linux": {"Linux"},
+}
+# What the SDK of iOS has not, or what its sandbox refuses, of what is used in this package.
+NOT_ON_IOS = re.compile(
+    r"(?<![.\w])(Process|fork|popen|system|posix_spawn\w*|proc_\w+|waitpid)\("
+    r"|\b(Process\.run|ProcessTransport|homeDirectoryForCurrentUser|Host\.current|NSWorkspace)\b"
+)
 
 
-def holds(condition, on_apple):
-    """Whether a condition holds, with the package's traits or without."""
+def holds(condition, system):
+    """Whether a condition holds there, with the package's traits or without."""
 
     def one(match, trait):
         kind, name = match.group(1), match.group(2)
         if kind == "os":
-            return str((name in SYSTEMS) if on_apple else name == "Linux")
+            return str(name in SYSTEMS[system])
         if kind != "canImport":
             return str(trait)
         if name in STUBS:
             return "True"
         if name in ("Glibc", "Musl", "FoundationNetworking"):
-            return str(not on_apple and name != "Musl")
-        return str(name not in APPLE or on_apple)
+            return str(system == "Linux" and name != "Musl")
+        return str(name not in APPLE or system == "a Mac" or system == "iOS" and name != "AppKit")
 
     def value(trait):
         text = re.sub(r"(\w+)\(([^)]*)\)", lambda match: one(match, trait), condition.split("//")[0])
@@ -45,26 +56,43 @@ def holds(condition, on_apple):
     return value(True) or value(False)
 
 
-def apple_only(path):
-    """The lines of a file that only a Mac compiles."""
-    stack, lines = [], []
+def compiled(path, *systems):
+    """The lines of a file that hold code, and for each whether each of the systems compiles it."""
+    stack = []
     for number, line in enumerate(path.read_text().splitlines(), 1):
         word = line.strip()
         if word.startswith("#if "):
-            now = (holds(word[4:], True), holds(word[4:], False))
+            now = tuple(holds(word[4:], system) for system in systems)
             stack.append([now, now])
         elif word.startswith("#elseif ") and stack:
             past = stack[-1][1]
-            now = tuple(holds(word[8:], on) and not before for on, before in zip((True, False), past))
+            now = tuple(holds(word[8:], system) and not before for system, before in zip(systems, past))
             stack[-1] = [now, tuple(a or b for a, b in zip(past, now))]
         elif word == "#else" and stack:
             stack[-1][0] = tuple(not before for before in stack[-1][1])
         elif word == "#endif" and stack:
             stack.pop()
-        elif stack and all(now[0] for now, _ in stack) and not all(now[1] for now, _ in stack):
-            if word and not word.startswith("//"):
-                lines.append((number, line))
-    return lines
+        elif word and not word.startswith("//"):
+            yield number, line, tuple(all(now[n] for now, _ in stack) for n in range(len(systems)))
+
+
+def apple_only(path):
+    """The lines of a file that only a Mac compiles."""
+    return [(number, line) for number, line, on in compiled(path, "a Mac", "Linux") if on == (True, False)]
+
+
+def simulator():
+    """Lines that `xcodebuild test` would compile for a simulator of iOS and that name what is not there."""
+    manifest = subprocess.run(
+        ["swift", "package", "dump-package"], cwd=ROOT, capture_output=True, check=True,
+        env=os.environ | {"TALLY_SIMULATOR": "1"},
+    ).stdout
+    for target in json.loads(manifest)["targets"]:
+        folder = ROOT / (target.get("path") or ("Tests/" if target["type"] == "test" else "Sources/") + target["name"])
+        for path in sorted(folder.rglob("*.swift")):
+            for number, line, (on,) in compiled(path, "iOS"):
+                if on and NOT_ON_IOS.search(line.split("//")[0]):
+                    yield f"{path.relative_to(ROOT)}:{number}: not on iOS: {line.strip()}"
 
 
 def files():
@@ -94,6 +122,9 @@ def main():
     if "--check" in sys.argv:
         if made != page:
             sys.exit("Docs/Apple.md does not list what only a Mac compiles: run Scripts/apple.py")
+        missing = list(simulator())
+        if missing:
+            sys.exit("\n".join(missing))
     else:
         PAGE.write_text(made)
 
