@@ -248,7 +248,8 @@ extension RecordState {
   /// The context of the users' deletes: `deletedContext` without the deletes of adoption.
   public var personalContext: StateVector { context { $0 >= .user } }
 
-  /// The context of adoption when the record gave way to its seed; empty if it never did.
+  /// The context of adoption when the record gave way to its seed, or to one with the same unique value; empty if it
+  /// never did.
   public var adoptedContext: StateVector { context { $0 < .user } }
 
   private func context(of isCounted: (Rank) -> Bool) -> StateVector {

@@ -28,7 +28,7 @@ public struct RecordFacts: Sendable {
   public var isOfferedBySeed: Bool
   /// Whether seeds say anything of the record.
   public var isSeeded: Bool
-  /// The record that stands for this one, a duplicate that gave way to its seed; nil while this one speaks for itself.
+  /// The record that stands for this one, which gave way to it; nil while this one speaks for itself.
   public var forward: AnyRecordName?
   /// Whether a delete beats concurrent edits.
   public var deleteWins: Bool
@@ -67,7 +67,7 @@ public protocol VisibilitySource {
   /// The error that a lookup throws; `Never` for a source in memory.
   associatedtype Failure: Error
 
-  /// The facts of a record, or nil if nothing is known of it. Owners that gave way to a seed are resolved.
+  /// The facts of a record, or nil if nothing is known of it. Owners that gave way are resolved.
   func facts(of name: AnyRecordName) throws(Failure) -> RecordFacts?
   /// The dots of the live tags of people in the record's relationships: an add is an edit of the record that has the
   /// relationship. Asked for only where a delete or a retired seed is above.
@@ -226,9 +226,12 @@ public final class Visibility<Source: VisibilitySource> {
     return owners[name] ?? []
   }
 
-  /// The record that stands for this one: itself, unless it gave way to a seed.
+  /// The record that stands for this one: itself, unless it gave way to another, which may have given way in its turn.
   public func resolved(_ name: AnyRecordName) throws(Source.Failure) -> AnyRecordName {
-    try lookUp(name)?.forward ?? name
+    guard var last = try lookUp(name)?.forward else { return name }
+    var known = Set([name])
+    while known.insert(last).inserted, let next = try lookUp(last)?.forward { last = next }
+    return last
   }
 
   private func lookUp(_ name: AnyRecordName) throws(Source.Failure) -> RecordFacts? {

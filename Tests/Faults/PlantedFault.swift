@@ -148,6 +148,12 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let claimOfColumns = PlantedFault(rawValue: 1 << 102)
   /// A record that is brought back takes its unique value from the one that has it by now.
   package static let restoreTakes = PlantedFault(rawValue: 1 << 103)
+  /// Of two records with one unique value that are merged the one with the older claim stays.
+  package static let mergeByClaim = PlantedFault(rawValue: 1 << 104)
+  /// What refers to a record that gave way is forwarded once, and not further if the other one gave way as well.
+  package static let forwardedOnce = PlantedFault(rawValue: 1 << 105)
+  /// A record that gave way to one that was deleted by somebody who did not know of it stays hidden.
+  package static let strandedStay = PlantedFault(rawValue: 1 << 106)
 
   // MARK: Of relays
 

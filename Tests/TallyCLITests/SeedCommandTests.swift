@@ -97,7 +97,7 @@ import Testing
     let output = try bench.done("seed", "mac", "--set", "-", input: String(set))
     #expect(output == "seeded speech-types version 1: 2 records\nadopted SpeechType|~|old\n")
     let why = try bench.done("why", "mac", "SpeechType|~|old")
-    #expect(why.hasPrefix("SpeechType|~|old  gave way to its seed\n  gave way to \(toast)\n"))
+    #expect(why.hasPrefix("SpeechType|~|old  gave way to another record\n  gave way to \(toast)\n"))
     #expect(why.contains(", adopting (this store)\n"))
     #expect(try bench.done("why", "mac", "SpeechType|~|old", "--json").contains("\"gaveWayTo\":\"\(toast)\""))
     #expect(try bench.done("verify", "mac").hasPrefix("ok "))

@@ -14,7 +14,7 @@ extension PresenceReport {
     case .deleted: emptying == nil ? "deleted" : "deleted, and its content removed for good"
     case .emptied: "its content removed for good"
     case .retired: "retired by its seed"
-    case .gaveWay: "gave way to its seed"
+    case .gaveWay: "gave way to another record"
     case .notReceived: "not received"
     case .unknownType: "of an unknown type"
     case .unreadable: "cannot be read"

@@ -13,7 +13,7 @@ struct WhyCommand: ParsableCommand {
       Of a counter it says what it was set to, less what had been added by then, and what each device has added.
       It begins with whether the app sees the record, and if not, why.
       Of default data it says which version shows, which are here, whether the newest retires the record, and whether it \
-      belongs to the user; of a copy that gave way to default data, to which record.
+      belongs to the user; of a duplicate that gave way, to which record.
 
       Example: tally why scores.tally 'SBGame|~|chess' rating
       """)

@@ -17,7 +17,7 @@ package struct RecordPresence: Sendable, Equatable {
     case deleted
     /// The newest version of default data no longer has it.
     case retired
-    /// As a duplicate of default data it gave way to that.
+    /// It was a duplicate, of default data or of a record with the same unique value, and gave way to that.
     case gaveWay
     /// It is alive, and a record that owns it is not visible.
     case hiddenByOwner

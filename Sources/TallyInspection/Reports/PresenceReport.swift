@@ -62,7 +62,7 @@ private struct Sentence {
     case .deleted: "It was deleted\(by), and no edit that the delete had not seen keeps it. A restore brings it back."
     case .retired: "The newest version of the default data no longer has it, and nobody has edited it."
     case .gaveWay:
-      "It was a duplicate of default data and gave way to \(presence.gaveWayTo?.text ?? "that"), which shows instead."
+      "It was a duplicate and gave way to \(presence.gaveWayTo?.text ?? "that"), which shows instead."
     case .hiddenByOwner: hidden
     case .setAside: setAside
     case .refused:
@@ -97,7 +97,7 @@ private struct Sentence {
       case .newerSchema: "is of a type that this version of the app does not have"
       case .setAside: "is refused by this device's database: \(presence.refusal ?? "")"
       case .retired: "is no longer part of the default data"
-      case .gaveWay: "gave way to default data"
+      case .gaveWay: "gave way to another record"
       case .hiddenByOwner: "is hidden by what owns it, and so on over more than \(presence.owners.count) records"
       default: "is not visible"
       }

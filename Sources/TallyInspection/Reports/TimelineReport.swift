@@ -55,7 +55,7 @@ package struct TimelineReport: Sendable, Codable {
     case .empty: "content removed for good"
     case .sayAgain: "said again, to outlive a removal"
     case .seed(let version): "default data, version \(version)"
-    case .field(SeedAdoption.forwardKey): "gave way to default data"
+    case .field(SeedAdoption.forwardKey): "gave way to another record"
     case .field(let name): entity?.columnName(name) ?? name
     }
   }

@@ -11,8 +11,14 @@ public enum UniquePolicy: String, Sendable, Codable, CaseIterable {
   case clear
   /// The value with a short suffix, which is the same on every device: `Work ~k3xa`. Only for one text field.
   case rename
+  /// As ``rename``, until `Store.mergeDuplicates()` makes one record of them. Only for one text field of an entity
+  /// without owners, counters, or fields that keep the greatest or the least value.
+  case merge
   /// Neither the record nor the records that it owns are shown. A unique index of the app's own works this way.
   case hide
+
+  /// Whether a record shows its text with a suffix while another one holds it.
+  package var isRenaming: Bool { self == .rename || self == .merge }
 }
 
 /// Fields whose values, taken together, no two records show at the same time.
@@ -103,10 +109,27 @@ extension EntitySchema {
         }
         try check(name, label)
       }
-      guard rule.policy == .rename else { continue }
+      guard rule.policy.isRenaming else { continue }
       guard rule.fields.count == 1, fields.first(where: { $0.name == rule.fields[0] })?.kind == .text else {
-        throw StoreError(.invalidSchema, "\(label): the policy rename is for one text field")
+        throw StoreError(.invalidSchema, "\(label): the policy \(rule.policy.rawValue) is for one text field")
       }
+      if rule.policy == .merge { try checkMerge(label) }
+    }
+  }
+
+  /// Records that become one: what an owner deletes must not take another owner's records along, and a sum of two
+  /// counters would count twice where two devices made it.
+  private func checkMerge(_ label: String) throws(StoreError) {
+    if let owner = references.first(where: { if case .cascade = $0.onDelete { true } else { false } }) {
+      throw StoreError(
+        .invalidSchema, "\(label): the policy merge is for records that no other owns, as \(printable(owner.name)) says"
+      )
+    }
+    if let field = fields.first(where: { $0.fieldKind != .field }) {
+      throw StoreError(
+        .invalidSchema,
+        "\(label): the policy merge is for records without counters and fields that keep the greatest "
+          + "or the least value, and \(printable(field.name)) is one")
     }
   }
 

@@ -23,6 +23,12 @@ public enum SeedIdentity {
     return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
   }
 
+  /// Whether a record has a name that a seed can have: a version 5 UUID.
+  package static func mayBeSeed(_ name: AnyRecordName) -> Bool {
+    let key = Array(name.key.utf8)
+    return key.count == 36 && key[14] == UInt8(ascii: "5") && UUID(uuidString: name.key) != nil
+  }
+
   /// The virtual replica whose history has this canonical encoding.
   package static func replica(of bytes: [UInt8]) -> ReplicaID {
     ReplicaID(Array(SHA256.hash(bytes).prefix(16)))

@@ -86,9 +86,9 @@ struct Reconciler {
       let (shown, own) = (stored.values[place], plain[place])
       guard shown != own else { continue }
       guard column.reference == nil else {
-        // Null, or the seed of a duplicate, stands for a record that is not shown.
-        let forward = try column.target(of: own).flatMap { try reader.forward(of: $0) }
-        if !shown.isNull, shown != forward.map({ Value.text($0.text) }) { before[place] = .null }
+        // Null, or what a duplicate gave way to, stands for a record that is not shown.
+        let successor = try column.target(of: own).flatMap { try reader.successor(of: $0) }
+        if !shown.isNull, shown != successor.map({ Value.text($0.text) }) { before[place] = .null }
         continue
       }
       if contested[column.name]?.shown != shown { before[place] = contested[column.name]?.shown ?? own }

@@ -117,17 +117,18 @@ extension WriteTransaction {
     try stored.place.isVisible && !visibility.isVisible(name)
   }
 
-  /// What is below a record that is deleted, and not known yet.
+  /// What is below a record that is deleted, or gave way to it, and is not known yet: what the app knows by its name.
   private func below(
     _ name: AnyRecordName, _ visibility: Visibility<SnapshotFacts>, _ known: inout Set<AnyRecordName>
   ) throws -> [AnyRecordName] {
     try SnapshotFacts(reader).owned(by: name).filter { below in
       guard known.insert(below).inserted else { return false }
       return try visibility.effectiveOwners(of: below).contains { $0.target == name }
+        || reader.forward(of: below) == name
     }
   }
 
-  /// Empties a deleted record and what is hidden below it.
+  /// Empties a deleted record, what gave way to it, and what is hidden below it.
   func purge(_ name: AnyRecordName) throws -> CompactionReport {
     try reader.refuseDamage()
     guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind) else {

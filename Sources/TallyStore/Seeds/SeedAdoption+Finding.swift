@@ -20,7 +20,8 @@ extension SeedSet {
 }
 
 extension StateReader {
-  /// A record of an older app version, and the seed that it is a copy of.
+  /// A record of an older app version, and the seed that it is a copy of; or one of two records with one unique value,
+  /// and the other.
   struct Duplicate {
     var name: AnyRecordName
     var record: StoredRecord
@@ -121,20 +122,26 @@ extension WriteTransaction {
     for name in adopted {
       guard let duplicate = duplicates[name], let kind = catalog.kind(of: name.type) else { continue }
       let stamp = try stamp(rank: .adopted)
-      try carryAttributes(of: duplicate, kind, stamp)
+      if let seed = try reader.record(duplicate.seed, kind), !seed.state.belongsToUser {
+        try carryAttributes(of: duplicate, kind, stamp)
+      }
       try copyMemberships(of: duplicate, stamp) { duplicates[$0]?.seed ?? $0 }
       try giveWay(duplicate, kind, stamp)
     }
-    for member in late.sorted(by: { ($0.kind, $0.key.text) < ($1.kind, $1.key.text) }) {
-      guard let kind = catalog.links[member.kind] else { continue }
-      let stamp = try stamp(rank: .adopted)
-      let moved = try member.key.moved { try duplicates[$0]?.seed ?? reader.forward(of: $0) ?? $0 }
-      try copyMember(member.key, to: moved, kind, stamp)
-    }
+    try copy(late) { try duplicates[$0]?.seed ?? reader.successor(of: $0) ?? $0 }
     return adopted
   }
 
-  private func giveWay(_ duplicate: StateReader.Duplicate, _ kind: RecordKind, _ stamp: Stamp) throws {
+  /// Copies members that came to duplicates since they gave way. `moved` gives what an end has become.
+  func copy(_ late: Set<LateMember>, moved: (AnyRecordName) throws -> AnyRecordName) throws {
+    for member in late.sorted(by: { ($0.kind, $0.key.text) < ($1.kind, $1.key.text) }) {
+      guard let kind = catalog.links[member.kind] else { continue }
+      let stamp = try stamp(rank: .adopted)
+      try copyMember(member.key, to: try member.key.moved(moved), kind, stamp)
+    }
+  }
+
+  func giveWay(_ duplicate: StateReader.Duplicate, _ kind: RecordKind, _ stamp: Stamp) throws {
     let forward = try session.numbers.field(SeedAdoption.forwardKey, kind: kind.number)
     // The first duplicate of a type makes the field, which the kind did not have.
     guard let kind = catalog.records[kind.number] else { return }
@@ -150,14 +157,13 @@ extension WriteTransaction {
 
   /// Carries over the attributes of a duplicate: what the seed leaves open keeps the newest value that any duplicate
   /// has.
-  private func carryAttributes(of duplicate: StateReader.Duplicate, _ kind: RecordKind, _ stamp: Stamp) throws {
-    guard let seed = try reader.record(duplicate.seed, kind), seed.place.isVisible, !seed.state.belongsToUser else {
-      return
-    }
+  func carryAttributes(of duplicate: StateReader.Duplicate, _ kind: RecordKind, _ stamp: Stamp) throws {
+    guard let seed = try reader.record(duplicate.seed, kind), seed.place.isVisible else { return }
     var written = seed.state.written([])
     for column in kind.columns {
       guard let cell = duplicate.record.state[column.field],
-        seed.state.shownSeed(followsNewest: kind.followsNewest)?[column.field] == nil
+        seed.state.shownSeed(followsNewest: kind.followsNewest)?[column.field] == nil,
+        seed.state[column.field].map({ $0.stamp.rank < .user }) ?? true
       else { continue }
       written.fields.append(
         FieldCell(

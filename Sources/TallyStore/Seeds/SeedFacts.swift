@@ -1,6 +1,10 @@
 import TallyCRDT
 import TallyWire
 
+#if PlantedFaults
+  import TallyFaults
+#endif
+
 /// The effects of seeds on the engine: which version an edit had in front of it, which links a version shows, and the
 /// table that the app reads.
 extension RecordState {
@@ -26,7 +30,20 @@ extension StateReader {
 }
 
 extension StateReader {
-  /// The seed for which a record gave way; nil while the record speaks for itself.
+  /// The record that stands for one that gave way, which may have given way in its turn: the last of them. Nil while
+  /// the record speaks for itself.
+  package func successor(of name: AnyRecordName) throws -> AnyRecordName? {
+    guard var last = try forward(of: name) else { return nil }
+    #if PlantedFaults
+      if planted.contains(.forwardedOnce) { return last }
+    #endif
+    var known = Set([name])
+    while known.insert(last).inserted, let next = try forward(of: last) { last = next }
+    return last
+  }
+
+  /// The seed, or the record with the same unique value, for which a record gave way; nil while the record speaks for
+  /// itself.
   package func forward(of name: AnyRecordName) throws -> AnyRecordName? {
     guard let kind = catalog.kind(of: name.type), kind.forwardField != nil,
       let stored = try record(name, kind)
@@ -34,7 +51,8 @@ extension StateReader {
     return try forward(of: name, stored.state)
   }
 
-  /// The seed for which a record in this state gave way: it was adopted, and was not edited concurrently or since.
+  /// The record for which one in this state gave way: it was adopted or merged, and was not edited concurrently or
+  /// since.
   package func forward(of name: AnyRecordName, _ state: RecordState) throws -> AnyRecordName? {
     guard let kind = catalog.kind(of: name.type), let field = kind.forwardField,
       case .text(let text) = state[field]?.value, let target = try? AnyRecordName(text), target.type == name.type,

@@ -76,7 +76,7 @@ extension StateReader {
     try forEachHiddenRecord(kind.number) { name, stored in
       guard try forward(of: name, stored.state) != nil else { return }
       for (links, key, link) in try hiddenLinks(of: name) where link.element.mayBeMember {
-        let moved = try key.moved { try forward(of: $0) ?? $0 }
+        let moved = try key.moved { try successor(of: $0) ?? $0 }
         guard moved != key, moved.source != moved.target else { continue }
         let known = try self.link(moved, links)?.element ?? ORSetElement()
         // What anybody removed since stays out.

@@ -12,6 +12,18 @@ public struct SeedReport: Sendable, Equatable {
   public var replica: ReplicaID
 }
 
+/// The outcome of ``Store/mergeDuplicates()``.
+public struct DuplicateReport: Sendable, Equatable {
+  /// The records that gave way, each with the one that stands for it now.
+  public var merged: [AnyRecordName: AnyRecordName] = [:]
+  /// The records that had given way and are back, since the one that stood for them was deleted by somebody who did not
+  /// know of the merge.
+  public var restored: [AnyRecordName] = []
+
+  /// Whether there was nothing to do.
+  public var isEmpty: Bool { merged.isEmpty && restored.isEmpty }
+}
+
 /// The status of a seed set that a store knows.
 public struct SeedSetStatus: Sendable, Equatable {
   /// One version of the set that the store has.

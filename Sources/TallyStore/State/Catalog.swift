@@ -254,9 +254,11 @@ extension Catalog {
     let field = add(Field(kind: kind, key: key), number)
     fieldOfKey[kind, default: [:]][key] = field
     guard key == SeedAdoption.forwardKey, let known = records[kind] else { return field }
-    records[kind] = RecordKind(
+    let forwarding = RecordKind(
       number: kind, type: known.type, entity: known.entity, columns: known.columns, mayCycle: known.mayCycle,
       forwardField: field)
+    records[kind] = forwarding
+    if let place = orderedKinds.firstIndex(where: { $0.number == kind }) { orderedKinds[place] = forwarding }
     return field
   }
 

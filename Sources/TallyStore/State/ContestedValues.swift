@@ -177,7 +177,7 @@ package struct ContestedValues: Sendable {
     for unique in UniquePlaces.contested(of: kind) {
       for key in [old.flatMap(unique.key(of:)), unique.key(of: new)].compactMap({ $0 }) {
         marks.insert(key)
-        guard unique.policy == .rename, case .text(let text) = key.values[0],
+        guard unique.policy.isRenaming, case .text(let text) = key.values[0],
           let value = UniqueName.value(behind: text)
         else { continue }
         marks.insert(UniqueKey(kind: kind.number, rule: unique.rule, values: [.text(value)]))
@@ -210,7 +210,7 @@ struct UniqueParking {
     for wanted: Value, of name: AnyRecordName, _ unique: UniquePlaces, _ connection: Connection,
     besides others: Set<Value> = []
   ) throws -> Value {
-    guard unique.policy == .rename, case .text(let text) = wanted else { return .null }
+    guard unique.policy.isRenaming, case .text(let text) = wanted else { return .null }
     let free = try UniqueName.first(for: text, of: name) { text in
       let key = UniqueKey(kind: unique.kind.number, rule: unique.rule, values: [.text(text)])
       return try others.contains(.text(text))

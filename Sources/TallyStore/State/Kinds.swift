@@ -77,7 +77,7 @@ package final class RecordKind: Sendable {
   package let followsNewest: Bool
   /// Whether ownership could form a cycle through this type.
   let mayCycle: Bool
-  /// The field by which a duplicate says for which seed it gave way; nil if no record of the type ever did.
+  /// The field by which a duplicate says for which record it gave way; nil if no record of the type ever did.
   let forwardField: FieldID?
   /// Selects row id, name, clock and the kind's columns: of all rows, of one name, and of one row.
   package let rowSQL: String

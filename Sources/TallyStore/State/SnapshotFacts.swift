@@ -35,7 +35,7 @@ package struct SnapshotFacts: VisibilitySource {
       guard let cell = state.cell(column.field, followsNewest: kind.followsNewest),
         let target = column.target(of: cell.value)
       else { return nil }
-      let owner = try reader.forward(of: target) ?? target
+      let owner = try reader.successor(of: target) ?? target
       return RecordFacts.Owner(field: column.wireName, target: owner, stamp: cell.stamp)
     }
   }
@@ -45,6 +45,12 @@ package struct SnapshotFacts: VisibilitySource {
   }
 
   package func owned(by owner: AnyRecordName) throws -> [AnyRecordName] {
+    var known: Set<AnyRecordName> = []
+    return try owned(by: owner, &known)
+  }
+
+  private func owned(by owner: AnyRecordName, _ known: inout Set<AnyRecordName>) throws -> [AnyRecordName] {
+    guard known.insert(owner).inserted else { return [] }
     var result: [AnyRecordName] = []
     for referrer in reader.catalog.referrers[owner.type] ?? [] where referrer.column.reference?.isOwning == true {
       let query = try reader.connection.statement(referrer.rows)
@@ -56,9 +62,9 @@ package struct SnapshotFacts: VisibilitySource {
         continue
       }
       result.append(name)
-      // A duplicate that gave way to `owner`: what it owned is owned by its seed.
+      // A duplicate that gave way to `owner`, which owns what it owned.
       if name.type == owner.type, kind.forwardField != nil, try reader.forward(of: name) == owner {
-        result += try owned(by: name)
+        result += try owned(by: name, &known)
       }
     }
     return result

@@ -38,7 +38,7 @@ public struct RecordHistory: Sendable, Equatable {
   public var fields: [FieldHistory]
   /// The seed's part in the record; nil if the record did not come from a seed.
   public var seed: SeedProvenance?
-  /// The seed to which the record gave way as a duplicate; nil if it is not a duplicate.
+  /// The seed, or the record with the same unique value, to which the record gave way; nil if it is not a duplicate.
   public var replacedBySeed: AnyRecordName?
   /// The deletes of the record, none of which had seen another.
   public var deletes: [Delete]

@@ -92,7 +92,7 @@ struct UniqueGroup {
       var target = Value.null
       if candidate.name == holder {
         target = wanted
-      } else if unique.policy == .rename, case .text(let text) = wanted {
+      } else if unique.policy.isRenaming, case .text(let text) = wanted {
         var name = try UniqueName.first(for: text, of: candidate.name) { other in
           try taken.contains(other) || isTaken(other, reader, except: own)
         }

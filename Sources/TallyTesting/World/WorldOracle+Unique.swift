@@ -48,7 +48,7 @@ extension WorldOracle {
 
   private static func isRight(_ found: ContestedValue, _ values: [String], _ policy: UniquePolicy) -> Bool {
     guard found.wanted.specified == values.last else { return false }
-    guard policy == .rename, case .text(let text) = found.wanted, case .text(let shown) = found.shown else {
+    guard policy.isRenaming, case .text(let text) = found.wanted, case .text(let shown) = found.shown else {
       return policy == .clear && found.shown.isNull
     }
     // GRDB reads a text up to its first NUL. No index would admit the same text twice.

@@ -29,6 +29,8 @@ package enum SimulationTier: String, CaseIterable, Sendable {
   case shred
   /// Devices whose records take each other's unique values.
   case unique
+  /// Devices that make one record of those that have one unique value.
+  case merge
   /// Counters on stores.
   case counters
   /// Fields that keep the greatest or the least, on stores.
@@ -49,7 +51,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .copies: smallest(.generate(seed: seed)) { CopySimulation.failure(of: $0) }
     case .seeds: SeedSimulation.report(.generate(seed: seed))
     case .rawsql: RawPlay.report(seed: seed)
-    case .world, .relay, .damage, .value, .shred, .unique, .counters, .extrema, .order: failure(seed)
+    case .world, .relay, .damage, .value, .shred, .unique, .merge, .counters, .extrema, .order: failure(seed)
     #if CloudKitStub
       case .cloudkit: failure(seed)
     #endif
@@ -85,6 +87,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .shred:
       [false, true].lazy.compactMap { ShredHistory.failure(seed, deleteWins: $0, planted: planted) }.first
     case .unique: UniqueHistory.failure(seed, planted: planted)
+    case .merge: MergeHistory.failure(seed, planted: planted)
     case .counters:
       CounterHistory.failure(seed, planted: planted)
         ?? (seed % 8 == 0 ? Playground.countingFailure(seed: seed, planted: planted)?.description : nil)
@@ -185,6 +188,9 @@ package struct PlantedBug: Sendable {
     .init("suffixByPlace", .suffixByPlace, .unique),
     .init("claimOfColumns", .claimOfColumns, .unique),
     .init("restoreTakes", .restoreTakes, .unique),
+    .init("mergeByClaim", .mergeByClaim, .merge),
+    .init("forwardedOnce", .forwardedOnce, .merge),
+    .init("strandedStay", .strandedStay, .merge),
     .init("setIsRegister", .setIsRegister, .counters),
     .init("totalsDropped", .totalsDropped, .counters),
     .init("totalsSummed", .totalsSummed, .counters),

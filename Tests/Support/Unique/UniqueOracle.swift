@@ -84,7 +84,7 @@ package struct UniqueOracle {
         }
         var taken = Set<Value>()
         for name in order.dropFirst() {
-          guard rule.policy == .rename, case .text(let text) = value[0] else {
+          guard rule.policy.isRenaming, case .text(let text) = value[0] else {
             shown[name]?[field] = .null
             continue
           }

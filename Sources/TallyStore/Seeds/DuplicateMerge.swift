@@ -1,0 +1,149 @@
+import TallyCRDT
+import TallySchema
+
+#if PlantedFaults
+  import TallyFaults
+#endif
+
+/// Which records become one under rules `.merge`: of those that have one value the one whose name comes first stays, on
+/// whichever device they are merged. So two devices that merge at once, and know different records, never merge two of
+/// them into each other.
+///
+/// It reads, and changes nothing.
+struct DuplicateMerge {
+  private let reader: StateReader
+
+  init(_ reader: StateReader) { self.reader = reader }
+
+  /// The types with such a rule.
+  private var kinds: [RecordKind] {
+    reader.catalog.orderedKinds.filter { kind in
+      kind.isKnown && UniquePlaces.all(of: kind).contains { $0.policy == .merge }
+    }
+  }
+
+  /// The records that are to give way, in the order of their names. Of records that have values in common with two
+  /// groups the others follow the next time.
+  func duplicates() throws -> [StateReader.Duplicate] {
+    var found: [StateReader.Duplicate] = []
+    var taken = Set<AnyRecordName>()
+    for kind in kinds {
+      for unique in UniquePlaces.all(of: kind) where unique.policy == .merge {
+        for group in try groups(unique) {
+          var names = group.filter { !taken.contains($0) }.sorted(by: Self.precedes)
+          #if PlantedFaults
+            if reader.planted.contains(.mergeByClaim) { names = try byClaim(names, unique) }
+          #endif
+          guard let target = names.first, names.count > 1 else { continue }
+          for name in names.dropFirst() {
+            // What seeds say of a record stays, whatever is written over it.
+            guard let stored = try reader.record(name, kind), stored.state.seed == nil else { continue }
+            found.append(StateReader.Duplicate(name: name, record: stored, seed: target))
+          }
+          taken.formUnion(names)
+        }
+      }
+    }
+    return found.sorted { $0.name < $1.name }
+  }
+
+  /// The records that have one value, and show.
+  private func groups(_ unique: UniquePlaces) throws -> [[AnyRecordName]] {
+    var groups: [Value: Set<AnyRecordName>] = [:]
+    for (address, columns) in reader.aside.contested.entries where address.kind == unique.kind.number {
+      guard let entry = columns[unique.column], let holder = entry.holder, let name = try? AnyRecordName(address.key)
+      else { continue }
+      groups[entry.wanted, default: [holder]].insert(name)
+    }
+    return try groups.keys.sorted().map { value in
+      try (groups[value] ?? []).filter { name in
+        let address = RowAddress(kind: unique.kind.number, key: name.text)
+        guard reader.aside[address] == nil, let stored = try reader.record(name, unique.kind) else { return false }
+        return stored.place.isVisible
+      }
+    }
+  }
+
+  #if PlantedFaults
+    private func byClaim(_ names: [AnyRecordName], _ unique: UniquePlaces) throws -> [AnyRecordName] {
+      let columns = unique.places.map { unique.kind.columns[$0].name }
+      let claims = try names.compactMap { name in
+        try reader.record(name, unique.kind).map {
+          (name: name, claim: UniqueClaim(name, $0.state, unique.kind, columns, reader))
+        }
+      }
+      return claims.sorted { $0.claim < $1.claim }.map(\.name)
+    }
+  #endif
+
+  /// The order of the names of which the first stays: those that seeds can have, and then by bytes.
+  static func precedes(_ one: AnyRecordName, _ other: AnyRecordName) -> Bool {
+    let (first, second) = (SeedIdentity.mayBeSeed(one), SeedIdentity.mayBeSeed(other))
+    return first == second ? one < other : first
+  }
+
+  /// The members of records that gave way that came since.
+  func lateMembers() throws -> Set<LateMember> {
+    try kinds.reduce(into: []) { try $0.formUnion(reader.lateMembers($1.type)) }
+  }
+
+  /// The records that gave way to one that was deleted by a person who did not know of it, or that a newer version of
+  /// default data has withdrawn. Nobody has deleted them, so they come back.
+  ///
+  /// Cost: the hidden records of the types, if any of them gave way.
+  func stranded() throws -> [AnyRecordName] {
+    var found: [AnyRecordName] = []
+    let visibility = Visibility(SnapshotFacts(reader))
+    for kind in kinds where kind.forwardField != nil {
+      try reader.forEachHiddenRecord(kind.number) { name, stored in
+        guard try isStranded(name, stored.state, kind), try !visibility.isHollow(name) else { return }
+        found.append(name)
+      }
+    }
+    return found.sorted()
+  }
+
+  private func isStranded(_ name: AnyRecordName, _ state: RecordState, _ kind: RecordKind) throws -> Bool {
+    guard let successor = try reader.successor(of: name), let last = try reader.record(successor, kind),
+      !last.place.isVisible, !state.personalContext.covers(state.touches)
+    else { return false }
+    #if PlantedFaults
+      if reader.planted.contains(.strandedStay) { return false }
+    #endif
+    // The delete must have seen, of each of those that gave way one after the other, one of the merges: several devices
+    // may have made the same one.
+    let seen = last.state.personalContext
+    var (next, known): (AnyRecordName?, Set<AnyRecordName>) = (name, [])
+    while let link = next, link != successor, known.insert(link).inserted {
+      let deletes = try reader.record(link, kind)?.state.deletes ?? []
+      guard deletes.contains(where: { $0.stamp.rank == .adopted && seen.covers($0.stamp.dot) }) else { return true }
+      next = try reader.forward(of: link)
+    }
+    return false
+  }
+}
+
+extension DuplicateMerge {
+  /// Merges what is to be merged now, and brings back what nobody deleted. Nothing that a person wrote is written to, as
+  /// with adoption.
+  static func carryOut(_ transaction: WriteTransaction) throws -> DuplicateReport {
+    var report = DuplicateReport()
+    let (reader, merge) = (transaction.reader, DuplicateMerge(transaction.reader))
+    for name in try merge.stranded() {
+      _ = try transaction.restore(name)
+      report.restored.append(name)
+    }
+    let (duplicates, late) = (try merge.duplicates(), try merge.lateMembers())
+    for duplicate in duplicates { report.merged[duplicate.name] = duplicate.seed }
+    transaction.view.appeared.isLocal = true
+    for duplicate in duplicates {
+      guard let kind = transaction.catalog.kind(of: duplicate.name.type) else { continue }
+      let stamp = try transaction.stamp(rank: .adopted)
+      try transaction.carryAttributes(of: duplicate, kind, stamp)
+      try transaction.copyMemberships(of: duplicate, stamp) { report.merged[$0] ?? $0 }
+      try transaction.giveWay(duplicate, kind, stamp)
+    }
+    try transaction.copy(late) { try reader.successor(of: $0) ?? $0 }
+    return report
+  }
+}

@@ -1,0 +1,371 @@
+import Foundation
+import GRDB
+import TallyCRDT
+import TallyFaults
+import TallySchema
+import TallyStore
+import TallyTesting
+
+/// Random histories on devices that merge records with one unique value, whenever they like, while others edit, delete
+/// and refer to them.
+///
+/// A merge takes no name away, nor what refers to it, nor what it owns. What nobody has deleted is there at the end, by
+/// itself or by the record that it gave way to; all devices show the same, and nothing is left to merge.
+package final class MergeHistory {
+  package static let schema = Schema([
+    EntitySchema(
+      "Tag", unique: [.on("name", .merge), .on("code")], .text("name"), .integer("code"), .text("color"),
+      .reference("parent", to: "Tag"), .toMany("related", to: "Tag")),
+    EntitySchema(
+      "Note", .text("text"), .reference("tag", to: "Tag"), .toMany("tags", to: "Tag"),
+      .toMany("ranked", to: "Tag", ordered: true)),
+    EntitySchema("Icon", .text("file"), .reference("tag", to: "Tag", onDelete: .cascade)),
+  ])
+  private static let names = ["Work", "Home"]
+  private static let devices = 3
+  private static let tags = (1...6).map { "Tag|~|\($0)" }
+  private static let notes = (1...3).map { "Note|~|\($0)" }
+  private static let icons = (1...3).map { "Icon|~|\($0)" }
+
+  private struct Device {
+    var store: Store
+    var clock: ShredStage.Clock
+  }
+
+  private var random: SplitMix64
+  private var devices: [Device] = []
+  private var log: [String] = []
+  private let time = ShredStage.Clock(1_000_000)
+  /// The tags that a person has deleted, each with all that the device knew to have given way to it.
+  private var deleted = Set<String>()
+
+  private init(_ seed: UInt64, _ planted: PlantedFault) throws {
+    random = SplitMix64(seed: seed)
+    for number in 0..<Self.devices {
+      let clock = ShredStage.Clock(Int64(number) * 20_000 - 20_000)
+      var options = StoreOptions()
+      options.plant(planted)
+      options.chooseCapture(by: seed, device: number)
+      options.mintReplica = { ReplicaID(high: UInt64(number + 1), low: 7) }
+      let time = time
+      options.now = { Date(timeIntervalSince1970: Double(max(1, time.value + clock.value)) / 1000) }
+      devices.append(Device(store: try Store(inMemory: Self.schema, options: options), clock: clock))
+    }
+  }
+
+  private func below(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
+  private func one<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
+
+  // MARK: Steps
+
+  private func run(steps: Int) throws {
+    for _ in 0..<steps {
+      let device = below(Self.devices)
+      time.value += 1000
+      try step(device)
+      // The oracle makes a device of its own each time.
+      if below(4) == 0 { try check(device) }
+    }
+    try end()
+  }
+
+  private func step(_ device: Int) throws {
+    let (tag, note) = (one(Self.tags), one(Self.notes))
+    switch below(24) {
+    case 0, 1, 2, 3:
+      let values = [tag.databaseValue, one(Self.names).databaseValue, someNumber(), someColor()]
+      try write(device, "INSERT INTO Tag(id, name, code, color) VALUES(?, ?, ?, ?)", values)
+    case 4:
+      try write(device, "UPDATE Tag SET name = ? WHERE id = ?", [one(Self.names).databaseValue, tag.databaseValue])
+    case 5: try write(device, "UPDATE Tag SET color = ? WHERE id = ?", [someColor(), tag.databaseValue])
+    case 6:
+      let parent = one(try shown(device, "Tag") + [tag])
+      try write(device, "UPDATE Tag SET parent = ? WHERE id = ?", [parent.databaseValue, tag.databaseValue])
+    case 7: try write(device, "UPDATE Tag SET code = ? WHERE id = ?", [someNumber(), tag.databaseValue])
+    case 8, 9: try refer(device, note)
+    case 10:
+      guard let owner = try someTag(device) else { return }
+      try write(
+        device, "INSERT INTO Icon(id, file, tag) VALUES(?, ?, ?)",
+        [one(Self.icons).databaseValue, "\(log.count)".databaseValue, owner.databaseValue])
+    case 11, 12: try link(device)
+    case 13: try delete(device, tag)
+    case 14: try restore(device, tag)
+    case 15:
+      switch below(8) {
+      case 0: try purge(device, tag)
+      case 1: try seed(device)
+      // Another claim.
+      default:
+        try write(device, "UPDATE Tag SET name = 'x' WHERE id = ?", [tag.databaseValue])
+        try write(device, "UPDATE Tag SET name = ? WHERE id = ?", [one(Self.names).databaseValue, tag.databaseValue])
+      }
+    case 16: if below(3) == 0 { try seed(device) }
+    case 17, 18: try merge(device)
+    default:
+      let other = below(Self.devices)
+      if other != device { try pull(device, other) }
+    }
+  }
+
+  private func someNumber() -> DatabaseValue { below(3) > 0 ? .null : Int64(below(2)).databaseValue }
+  private func someColor() -> DatabaseValue { below(2) == 0 ? .null : "\(log.count)".databaseValue }
+
+  private func shown(_ device: Int, _ type: String) throws -> [String] {
+    try devices[device].store.read { try String.fetchAll($0, sql: "SELECT id FROM \(type) ORDER BY id") }
+  }
+
+  private func someTag(_ device: Int) throws -> String? {
+    let tags = try shown(device, "Tag")
+    return tags.isEmpty ? nil : one(tags)
+  }
+
+  private func refer(_ device: Int, _ note: String) throws {
+    guard let tag = try someTag(device) else { return }
+    try write(
+      device, "INSERT INTO Note(id, text, tag) VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET tag = excluded.tag",
+      [note.databaseValue, "\(log.count)".databaseValue, tag.databaseValue])
+  }
+
+  private func link(_ device: Int) throws {
+    let table = one(["Note_tags", "Note_ranked", "Tag_related"])
+    let sources = try shown(device, table.hasPrefix("Note") ? "Note" : "Tag")
+    guard !sources.isEmpty, let tag = try someTag(device) else { return }
+    let isRemoval = below(3) == 0
+    let sql =
+      isRemoval
+      ? "DELETE FROM \(table) WHERE source = ? AND target = ?"
+      : "INSERT OR IGNORE INTO \(table)(source, target) VALUES(?, ?)"
+    try write(device, sql, [one(sources).databaseValue, tag.databaseValue])
+  }
+
+  /// One statement. What SQLite refuses for a value that is not admitted changes nothing.
+  private func write(_ device: Int, _ sql: String, _ values: [DatabaseValue]) throws {
+    log.append("\(device) \(sql) \(values)")
+    do {
+      try devices[device].store.write { try $0.execute(sql: sql, arguments: StatementArguments(values)) }
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+      log[log.count - 1] += " (refused)"
+    }
+  }
+
+  private func delete(_ device: Int, _ tag: String) throws {
+    let store = devices[device].store
+    deleted.formUnion(try Self.tags.filter { try successor(store, $0) == tag } + [tag])
+    try write(device, "DELETE FROM Tag WHERE id = ?", [tag.databaseValue])
+  }
+
+  /// The record that stands for a tag in the end.
+  private func successor(_ store: Store, _ tag: String) throws -> String {
+    var last = tag
+    while let next = try store.history(of: try AnyRecordName(last))?.replacedBySeed { last = next.text }
+    return last
+  }
+
+  private func restore(_ device: Int, _ name: String) throws {
+    log.append("\(device) restores \(name)")
+    do {
+      try devices[device].store.restore(try AnyRecordName(name))
+    } catch let error as StoreError where [.noSuchRecord, .notDeleted, .purged].contains(error.code) {}
+  }
+
+  private func purge(_ device: Int, _ name: String) throws {
+    log.append("\(device) purges \(name)")
+    let store = devices[device].store
+    let names = try Self.tags.filter { try successor(store, $0) == name }
+    do {
+      try store.purge(try AnyRecordName(name))
+      deleted.formUnion(names + [name])
+    } catch let error as StoreError where [.noSuchRecord, .notDeleted, .purged].contains(error.code) {}
+  }
+
+  /// Default data with one of the names; the second version withdraws it.
+  private func seed(_ device: Int) throws {
+    let isFirst = below(3) > 0
+    log.append("\(device) seeds version \(isFirst ? 1 : 2)")
+    let records = isFirst ? [SeedRecord("work", type: "Tag", ["name": "Work"])] : []
+    let set = SeedSet(
+      "tags", version: isFirst ? 1 : 2, records: records, retired: isFirst ? [] : [SeedKey("work", type: "Tag")])
+    do {
+      try devices[device].store.seed(set)
+    } catch let error as StoreError where error.code == .seedVersionBackwards {}
+  }
+
+  private func pull(_ device: Int, _ other: Int) throws {
+    log.append("\(device) takes in \(other)")
+    let (mine, theirs) = (devices[device].store, devices[other].store)
+    try mine.apply(try theirs.delta(since: below(6) == 0 ? StateVector() : mine.vector))
+  }
+
+  // MARK: Merges
+
+  /// What people see: names, and under them what refers to them.
+  private struct Sight {
+    var names = Set<String>()
+    var references: [String: String] = [:]
+    var members = Set<String>()
+    var icons = Set<String>()
+  }
+
+  private func sight(_ store: Store) throws -> Sight {
+    try store.read { db in
+      var (sight, names) = (Sight(), [String: String]())
+      for row in try Row.fetchAll(
+        db,
+        sql: """
+          SELECT id, coalesce((SELECT wanted FROM tally_unique u WHERE u.name = Tag.id AND u.field = 'name'), name) AS name
+          FROM Tag
+          """)
+      {
+        names[row["id"]] = row["name"]
+        if let name: String = row["name"] { sight.names.insert(name) }
+      }
+      for row in try Row.fetchAll(db, sql: "SELECT id, tag FROM Note WHERE tag NOT NULL") {
+        sight.references[row["id"]] = names[row["tag"]] ?? "-"
+      }
+      for table in ["Note_tags", "Note_ranked"] {
+        for row in try Row.fetchAll(db, sql: "SELECT source, target FROM \(table)") {
+          sight.members.insert("\(table) \(row["source"] as String) \(names[row["target"]] ?? "-")")
+        }
+      }
+      sight.icons = Set(try String.fetchAll(db, sql: "SELECT id FROM Icon"))
+      return sight
+    }
+  }
+
+  @discardableResult
+  private func merge(_ device: Int) throws -> Bool {
+    let store = devices[device].store
+    let before = try sight(store)
+    let report = try store.mergeDuplicates()
+    log.append("\(device) merges \(report.merged.map { "\($0) into \($1)" }.sorted()), restores \(report.restored)")
+    let after = try sight(store)
+    try check(device)
+    guard before.names.isSubset(of: after.names), report.restored.isEmpty == false || before.names == after.names else {
+      throw MergeFailure("a merge made names \(after.names) of \(before.names)")
+    }
+    for (note, name) in before.references where after.references[note] != name {
+      throw MergeFailure("\(note) referred to \(name), and to \(after.references[note] ?? "nothing") after a merge")
+    }
+    guard before.members.isSubset(of: after.members), before.icons.isSubset(of: after.icons) else {
+      throw MergeFailure(
+        "a merge took \(before.members.subtracting(after.members).union(before.icons.subtracting(after.icons)))")
+    }
+    return !report.isEmpty
+  }
+
+  // MARK: Checks
+
+  private func check(_ device: Int) throws {
+    let store = devices[device].store
+    let report = try store.verify()
+    guard report.isSound else { throw MergeFailure(report.problems.joined(separator: "; ")) }
+    guard report.setAside.isEmpty else { throw MergeFailure("\(report.setAside) are set aside") }
+    let due = try UniqueOracle(store, Self.schema, types: ["Tag"]).rows(Self.schema.entities[0])
+    let shown = try tagRows(store)
+    for name in Set(due.keys).union(shown.keys).sorted() where due[name] != shown[name] {
+      throw MergeFailure("\(name) shows \(shown[name] ?? [:]) on \(device), and should show \(due[name] ?? [:])")
+    }
+  }
+
+  private func tagRows(_ store: Store) throws -> [String: [String: Value]] {
+    try store.read { db in
+      var found: [String: [String: Value]] = [:]
+      for row in try Row.fetchAll(db, sql: "SELECT * FROM Tag") {
+        var fields: [String: Value] = [:]
+        for (column, value) in row where !["id", "tally_clock"].contains(column) { fields[column] = Value(value) }
+        found[row["id"]] = fields
+      }
+      return found
+    }
+  }
+
+  private func rows(_ store: Store) throws -> [String] {
+    try store.read { db in
+      try ["Tag", "Note", "Icon", "Note_tags", "Note_ranked", "Tag_related", "tally_unique"].flatMap { table in
+        let columns = try db.columns(in: table).map(\.name).filter { $0 != "tally_clock" }
+        return try Row.fetchAll(db, sql: "SELECT \(columns.joined(separator: ", ")) FROM \(table)")
+          .map { "\(table) \($0)" }.sorted()
+      }
+    }
+  }
+
+  private func pullAll() throws {
+    for _ in 0..<2 {
+      for one in devices.indices {
+        for other in devices.indices where one != other { try pull(one, other) }
+      }
+    }
+  }
+
+  private func end() throws {
+    try pullAll()
+    for round in 0... {
+      var hasMerged = false
+      // In some histories all merge at once.
+      let merging = below(2) == 0 ? Array(devices.indices) : [below(Self.devices)]
+      for device in merging { hasMerged = try merge(device) || hasMerged }
+      try pullAll()
+      for device in devices.indices { try check(device) }
+      guard hasMerged else { break }
+      guard round < 8 else { throw MergeFailure("merges do not end") }
+    }
+    let store = devices[0].store
+    let (first, all) = (try store.summary(), try rows(store))
+    for device in devices.dropFirst() {
+      let summary = try device.store.summary()
+      guard summary.vector == first.vector, summary.fingerprint == first.fingerprint else {
+        throw MergeFailure("devices differ at the end")
+      }
+      guard try rows(device.store) == all else { throw MergeFailure("devices with equal states show different rows") }
+    }
+    let contested = try store.read {
+      try String.fetchAll($0, sql: "SELECT name FROM tally_unique WHERE field = 'name'")
+    }
+    if let name = contested.first { throw MergeFailure("\(name) is still to be merged") }
+    try checkWhatIsThere()
+  }
+
+  /// What nobody has deleted is there, by itself or by the record that it gave way to, with what refers to it.
+  private func checkWhatIsThere() throws {
+    let store = devices[0].store
+    let shown = Set(try shown(0, "Tag"))
+    for name in Self.notes + Self.icons {
+      guard let history = try store.history(of: try AnyRecordName(name)),
+        case .text(let tag)? = history.fields.first(where: { $0.field == "tag" })?.value,
+        Self.tags.contains(tag), !deleted.contains(tag)
+      else { continue }
+      let table = name.hasPrefix("Note") ? "Note" : "Icon"
+      let seen = try store.read {
+        try String.fetchOne($0, sql: "SELECT tag FROM \(table) WHERE id = ?", arguments: [name])
+      }
+      guard let seen, shown.contains(seen) else { throw MergeFailure("\(name) has lost \(tag)") }
+    }
+    for tag in Self.tags where !deleted.contains(tag) && !shown.contains(tag) {
+      guard try store.history(of: try AnyRecordName(tag)) != nil else { continue }
+      let successor = try successor(store, tag)
+      guard shown.contains(successor) else {
+        throw MergeFailure("nobody has deleted \(tag), and neither it nor \(successor) is there")
+      }
+    }
+  }
+
+  /// What a history finds, with its steps; nil if all is well.
+  package static func failure(_ seed: UInt64, planted: PlantedFault = []) -> String? {
+    var history: MergeHistory?
+    do {
+      let new = try MergeHistory(seed, planted)
+      history = new
+      try new.run(steps: [20, 40, 80][Int(seed % 3)])
+      return nil
+    } catch {
+      return "TALLY_SEED=\(seed)\n\(history?.log.joined(separator: "\n") ?? "")\n\(error)"
+    }
+  }
+}
+
+/// A check that has failed.
+private struct MergeFailure: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,267 @@
+import Foundation
+import GRDB
+import Tally
+import TallyRig
+import TallySchema
+import TallyStore
+import TallyTesting
+import Testing
+
+/// Records that devices made independently of each other, with one name, become one: what refers to them, what they
+/// own, and what somebody does to them meanwhile.
+@Suite struct UniqueMergeTests {
+  static let schema = Schema([
+    EntitySchema(
+      "Tag", unique: [.on("name", .merge)], .text("name"), .text("color"), .text("note"),
+      .reference("parent", to: "Tag"), .toMany("related", to: "Tag")),
+    EntitySchema("Note", .text("text"), .reference("tag", to: "Tag"), .toMany("tags", to: "Tag")),
+    EntitySchema("Icon", .text("file"), .reference("tag", to: "Tag", onDelete: .cascade)),
+  ])
+  static let seed = SeedSet("tags", version: 1, records: [SeedRecord("work", type: "Tag", ["name": "Work"])])
+
+  private func tags(_ store: Store) throws -> [String] {
+    try store.read { try String.fetchAll($0, sql: "SELECT id || ' ' || ifnull(name, '-') FROM Tag ORDER BY id") }
+  }
+
+  private func one(_ store: Store, _ sql: String) throws -> String? {
+    try store.read { try String.fetchOne($0, sql: sql) }
+  }
+
+  private func merged(_ names: [String: String]) throws -> [AnyRecordName: AnyRecordName] {
+    try Dictionary(uniqueKeysWithValues: names.map { (try AnyRecordName($0), try AnyRecordName($1)) })
+  }
+
+  private func expectEqual(_ lab: Lab, sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
+    try lab.expectEqual(
+      ["Tag", "Note", "Icon", "Note_tags", "Tag_related", "tally_unique"], sourceLocation: sourceLocation)
+    for store in [lab.a, lab.b] {
+      #expect(try store.verify().problems == [], sourceLocation: sourceLocation)
+    }
+  }
+
+  /// Both make the tag, with all that refers to it, and meet.
+  private func twoTags(_ path: CapturePath) throws -> Lab {
+    let lab = try Lab(path, Self.schema)
+    try lab.a.run(
+      "INSERT INTO Tag(id, name) VALUES('Tag|~|a', 'Work')",
+      "INSERT INTO Note(id, text, tag) VALUES('Note|~|a', 'x', 'Tag|~|a')")
+    try lab.b.run(
+      "INSERT INTO Tag(id, name, color) VALUES('Tag|~|b', 'Work', 'red')",
+      "INSERT INTO Note(id, text, tag) VALUES('Note|~|b', 'y', 'Tag|~|b')",
+      "INSERT INTO Note_tags(source, target) VALUES('Note|~|b', 'Tag|~|b')",
+      "INSERT INTO Icon(id, file, tag) VALUES('Icon|~|b', 'f', 'Tag|~|b')")
+    try lab.sync()
+    #expect(try tags(lab.a).count == 2)
+    return lab
+  }
+
+  // MARK: One record
+
+  @Test(arguments: CapturePath.allCases) func twoTagsBecomeOneWithAllThatRefersToThem(_ path: CapturePath) throws {
+    let lab = try twoTags(path)
+    let report = try lab.a.mergeDuplicates()
+    #expect(try report.merged == merged(["Tag|~|b": "Tag|~|a"]) && report.restored == [])
+    #expect(try lab.a.mergeDuplicates().isEmpty)
+    for store in [lab.a, lab.b] {
+      try lab.sync()
+      #expect(try tags(store) == ["Tag|~|a Work"])
+      #expect(try one(store, "SELECT group_concat(tag) FROM Note") == "Tag|~|a,Tag|~|a")
+      #expect(try one(store, "SELECT target FROM Note_tags") == "Tag|~|a")
+      #expect(try one(store, "SELECT tag FROM Icon") == "Tag|~|a")
+      #expect(try one(store, "SELECT color FROM Tag") == "red")
+      #expect(try store.read { try ContestedValue.fetchCount($0) } == 0)
+      #expect(try store.mergeDuplicates().isEmpty)
+    }
+    try expectEqual(lab)
+  }
+
+  @Test(arguments: CapturePath.allCases) func whatBothHaveIsThatOfTheOneThatStays(_ path: CapturePath) throws {
+    let lab = try Lab(path, Self.schema)
+    try lab.a.run("INSERT INTO Tag(id, name, color) VALUES('Tag|~|a', 'Work', 'blue')")
+    try lab.b.run("INSERT INTO Tag(id, name, color, note) VALUES('Tag|~|b', 'Work', 'red', 'n')")
+    try lab.sync()
+    try lab.b.mergeDuplicates()
+    try lab.sync()
+    #expect(try one(lab.a, "SELECT color || note FROM Tag") == "bluen")
+    try expectEqual(lab)
+    // What the other one had is there as long as anything that was deleted.
+    try lab.a.restore(try AnyRecordName("Tag|~|b"))
+    #expect(try one(lab.a, "SELECT color FROM Tag WHERE id = 'Tag|~|b'") == "red")
+    try lab.sync()
+    try expectEqual(lab)
+  }
+
+  @Test(arguments: CapturePath.allCases) func bothMayMergeAtOnce(_ path: CapturePath) throws {
+    let lab = try twoTags(path)
+    #expect(try lab.a.mergeDuplicates() == lab.b.mergeDuplicates())
+    try lab.sync()
+    #expect(try tags(lab.a) == ["Tag|~|a Work"])
+    #expect(try one(lab.b, "SELECT color FROM Tag") == "red")
+    try expectEqual(lab)
+  }
+
+  @Test(arguments: CapturePath.allCases) func aSeedStaysWhateverItsName(_ path: CapturePath) throws {
+    let lab = try Lab(path, Self.schema)
+    try lab.a.run(
+      "INSERT INTO Tag(id, name, color) VALUES('Tag|~|0', 'Work', 'red')",
+      "INSERT INTO Note(id, tag) VALUES('Note|~|a', 'Tag|~|0')")
+    try lab.b.seed(Self.seed)
+    try lab.sync()
+    try lab.a.mergeDuplicates()
+    try lab.sync()
+    let name = SeedIdentity.uuid(ofKey: "work", set: "tags").uuidString.lowercased()
+    #expect(try tags(lab.b) == ["Tag|~|\(name) Work"])
+    #expect(try one(lab.b, "SELECT tag FROM Note") == "Tag|~|\(name)")
+    #expect(try one(lab.a, "SELECT color FROM Tag") == "red")
+    try expectEqual(lab)
+  }
+
+  // MARK: Meanwhile
+
+  @Test(arguments: CapturePath.allCases) func mergesOfThreeOnTwoDevicesChain(_ path: CapturePath) throws {
+    let lab = try Lab(path, Self.schema)
+    let c = try lab.scratch.store("c", schema: Self.schema, options: Lab.options(path))
+    try lab.a.run("INSERT INTO Tag(id, name) VALUES('Tag|~|a', 'Work')")
+    try lab.b.run("INSERT INTO Tag(id, name) VALUES('Tag|~|b', 'Work')")
+    try c.run(
+      "INSERT INTO Tag(id, name) VALUES('Tag|~|c', 'Work')", "INSERT INTO Note(id, tag) VALUES('Note|~|c', 'Tag|~|c')",
+      "INSERT INTO Icon(id, tag) VALUES('Icon|~|c', 'Tag|~|c')",
+      "INSERT INTO Note_tags(source, target) VALUES('Note|~|c', 'Tag|~|c')")
+    // One knows a and b, the other b and c.
+    try c.apply(try lab.b.delta())
+    try lab.a.apply(try lab.b.delta())
+    #expect(try lab.a.mergeDuplicates().merged == merged(["Tag|~|b": "Tag|~|a"]))
+    #expect(try c.mergeDuplicates().merged == merged(["Tag|~|c": "Tag|~|b"]))
+    for _ in 0..<2 {
+      for (to, from) in [(lab.a, c), (c, lab.a), (lab.b, lab.a)] { try to.apply(try from.delta(since: to.vector)) }
+      for store in [lab.a, lab.b, c] {
+        #expect(try tags(store) == ["Tag|~|a Work"])
+        #expect(try one(store, "SELECT tag FROM Note") == "Tag|~|a")
+        #expect(try one(store, "SELECT tag FROM Icon") == "Tag|~|a")
+        #expect(try store.verify().problems == [])
+      }
+      // The member that came to b meanwhile is a's from then on.
+      try lab.a.mergeDuplicates()
+    }
+    #expect(try one(c, "SELECT target FROM Note_tags") == "Tag|~|a")
+    try lab.a.run("DELETE FROM Tag")
+    try c.apply(try lab.a.delta(since: c.vector))
+    #expect(try tags(c) == [] && one(c, "SELECT id FROM Icon") == nil && one(c, "SELECT tag FROM Note") == nil)
+    #expect(try c.verify().problems == [] && c.mergeDuplicates().isEmpty)
+  }
+
+  @Test(arguments: CapturePath.allCases) func whatSomebodyEditsMeanwhileStaysUntilTheNextTime(_ path: CapturePath)
+    throws
+  {
+    let lab = try twoTags(path)
+    try lab.a.mergeDuplicates()
+    try lab.b.run("UPDATE Tag SET color = 'green' WHERE id = 'Tag|~|b'")
+    try lab.sync()
+    #expect(try tags(lab.a).count == 2)
+    #expect(try one(lab.a, "SELECT tag FROM Note WHERE id = 'Note|~|b'") == "Tag|~|b")
+    try expectEqual(lab)
+    try lab.b.mergeDuplicates()
+    try lab.sync()
+    #expect(try tags(lab.a) == ["Tag|~|a Work"])
+    #expect(try one(lab.a, "SELECT color FROM Tag") == "green")
+    try expectEqual(lab)
+  }
+
+  @Test(arguments: CapturePath.allCases) func aDeleteThatDidNotKnowOfTheMergeTakesOnlyItsOwn(_ path: CapturePath) throws
+  {
+    let lab = try twoTags(path)
+    try lab.a.mergeDuplicates()
+    try lab.b.run("DELETE FROM Tag WHERE id = 'Tag|~|a'")
+    try lab.sync()
+    let report = try lab.b.mergeDuplicates()
+    #expect(try report.restored == [AnyRecordName("Tag|~|b")] && report.merged.isEmpty)
+    try lab.sync()
+    #expect(try tags(lab.a) == ["Tag|~|b Work"])
+    #expect(try one(lab.a, "SELECT tag FROM Note WHERE id = 'Note|~|b'") == "Tag|~|b")
+    #expect(try lab.a.mergeDuplicates().isEmpty)
+    try expectEqual(lab)
+  }
+
+  @Test(arguments: CapturePath.allCases) func whatIsDeletedAfterTheMergeStaysDeleted(_ path: CapturePath) throws {
+    let lab = try twoTags(path)
+    try lab.a.mergeDuplicates()
+    try lab.sync()
+    try lab.b.run("DELETE FROM Tag")
+    #expect(try lab.b.mergeDuplicates().isEmpty)
+    try lab.sync()
+    #expect(try lab.a.mergeDuplicates().isEmpty)
+    #expect(try tags(lab.a) == [] && one(lab.a, "SELECT tag FROM Note WHERE id = 'Note|~|b'") == nil)
+    try expectEqual(lab)
+  }
+
+  @Test(arguments: CapturePath.allCases) func aSeedThatIsWithdrawnTakesNobodyAlong(_ path: CapturePath) throws {
+    let lab = try Lab(path, Self.schema)
+    try lab.a.run("INSERT INTO Tag(id, name, color) VALUES('Tag|~|0', 'Work', 'red')")
+    try lab.a.seed(Self.seed)
+    try lab.a.mergeDuplicates()
+    #expect(try tags(lab.a).count == 1)
+    try lab.a.seed(SeedSet("tags", version: 2, records: [], retired: [SeedKey("work", type: "Tag")]))
+    let report = try lab.a.mergeDuplicates()
+    #expect(report.restored.map(\.text) == ["Tag|~|0"])
+    #expect(try tags(lab.a) == ["Tag|~|0 Work"])
+    try lab.sync()
+    try expectEqual(lab)
+  }
+
+  @Test(arguments: CapturePath.allCases) func aPurgeIncludesWhatGaveWay(_ path: CapturePath) throws {
+    let lab = try twoTags(path)
+    try lab.a.mergeDuplicates()
+    try lab.sync()
+    try lab.a.run("DELETE FROM Tag")
+    try lab.a.purge(try AnyRecordName("Tag|~|a"))
+    try lab.sync()
+    for store in [lab.a, lab.b] {
+      #expect(throws: StoreError.self) { try store.restore(try AnyRecordName("Tag|~|b")) }
+      #expect(try store.history(of: try AnyRecordName("Tag|~|b"))?.fields.map(\.value).contains(.text("red")) == false)
+    }
+    try expectEqual(lab)
+  }
+
+  @Test func aMemberOfOneThatGaveWayIsThatOfTheOther() throws {
+    let lab = try twoTags(.hook)
+    try lab.a.mergeDuplicates()
+    try lab.b.run("INSERT INTO Note_tags(source, target) VALUES('Note|~|a', 'Tag|~|b')")
+    try lab.sync()
+    try lab.a.mergeDuplicates()
+    try lab.sync()
+    #expect(
+      try one(lab.b, "SELECT group_concat(source || target) FROM (SELECT * FROM Note_tags ORDER BY source)")
+        == "Note|~|aTag|~|a,Note|~|bTag|~|a")
+    try expectEqual(lab)
+  }
+
+  // MARK: Refused
+
+  @Test func rulesThatCannotBeMergedAreRefused() throws {
+    let wrong: [(EntitySchema, String)] = [
+      (EntitySchema("Tag", unique: [.on("n", .merge)], .integer("n")), "one text field"),
+      (EntitySchema("Tag", unique: [.on(["a", "b"], .merge)], .text("a"), .text("b")), "one text field"),
+      (EntitySchema("Tag", unique: [.on("n", .merge)], .text("n"), .counter("uses")), "counters"),
+      (EntitySchema("Tag", unique: [.on("n", .merge)], .text("n"), .integer("best", keep: .greatest)), "greatest"),
+      (
+        EntitySchema("Tag", unique: [.on("n", .merge)], .text("n"), .reference("up", to: "Tag", onDelete: .cascade)),
+        "no other owns"
+      ),
+    ]
+    for (entity, reason) in wrong {
+      let error = #expect(throws: StoreError.self) { try Store(inMemory: Schema([entity])) }
+      #expect(error?.code == .invalidSchema && error?.message.contains(reason) == true, "\(entity)")
+    }
+  }
+
+  @Test func withoutSuchARuleNothingIsMerged() throws {
+    let schema = Schema([EntitySchema("Tag", unique: [.on("name", .rename)], .text("name"))])
+    let lab = try Lab(.hook, schema)
+    try lab.a.run("INSERT INTO Tag(id, name) VALUES('Tag|~|a', 'Work')")
+    try lab.b.run("INSERT INTO Tag(id, name) VALUES('Tag|~|b', 'Work')")
+    try lab.sync()
+    let vector = try lab.a.vector
+    #expect(try lab.a.mergeDuplicates().isEmpty)
+    #expect(try lab.a.vector == vector && tags(lab.a).count == 2)
+  }
+}
