@@ -244,6 +244,13 @@ if let history = try store.history(of: chess.name) {
 }
 }
 
+// Sources/TallyStore/Store/Store+MergeDuplicates.swift
+private func Sources_TallyStore_Store_Store_MergeDuplicates_swift_1() throws {
+let report = try store.mergeDuplicates()
+for (name, other) in report.merged { print("\(name) is \(other) now") }
+_ = report
+}
+
 // Sources/TallyStore/Store/Store+Reader.swift
 private func Sources_TallyStore_Store_Store_Reader_swift_1() async throws {
 let count = ValueObservation.tracking { db in try Game.fetchCount(db) }

@@ -27,6 +27,7 @@ struct MergeCommand: ParsableCommand {
           try output.line("merged \(name) into \(other)")
         }
         for name in report.restored { try output.line("restored \(name)") }
+        if report.members > 0 { try output.line("moved \(count(report.members, "member"))") }
         if report.isEmpty { try output.line("nothing to merge") }
       }
     }
@@ -38,6 +39,9 @@ extension DuplicateReport {
     let merged = merged.sorted { $0.key < $1.key }.map { name, other -> JSON in
       .object(["name": .string(name.text), "into": .string(other.text)])
     }
-    return .object(["merged": .array(merged), "restored": .array(restored.map { .string($0.text) })])
+    return .object([
+      "merged": .array(merged), "restored": .array(restored.map { .string($0.text) }),
+      "members": .integer(members),
+    ])
   }
 }

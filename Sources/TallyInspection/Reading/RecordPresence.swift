@@ -90,7 +90,7 @@ extension StateReader {
   }
 
   private func absence(of name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws -> RecordPresence {
-    if let target = try forward(of: name, stored.state) {
+    if let target = try successor(of: name) {
       var presence = RecordPresence(.gaveWay)
       presence.gaveWayTo = target
       return presence

@@ -133,7 +133,7 @@ struct Capture {
     let earlier = refusals.fields(address) ?? []
     let left = try refusedColumns(of: after, before, address, name, kind, earlier)
     if let namesBefore {
-      try checkReferences(kind, after.values, over: before, whereThereWere: namesBefore)
+      try checkReferences(name, kind, after.values, over: before, whereThereWere: namesBefore)
     }
     if let before, let clock = write.before?.clock {
       try captureUpdate(name, kind, clock, before, after, left, earlier, isUnnoted: write.isUnnoted)

@@ -20,16 +20,22 @@ extension Connection {
 
 extension Capture {
   /// A reference to a record that was there before and is gone is no mistake: the transaction deletes it, and its rule
-  /// says what shows then.
+  /// says what shows then. One to a record that gave way is one to the record that stands for it.
   /// - Throws: `StoreError.danglingReference` if a reference that this transaction has written names a record that is
   ///   not there.
   func checkReferences(
-    _ kind: RecordKind, _ values: [Value], over before: [Value]?, whereThereWere records: Set<String>
+    _ name: AnyRecordName, _ kind: RecordKind, _ values: [Value], over before: [Value]?,
+    whereThereWere records: Set<String>
   ) throws {
     for (index, column) in kind.columns.enumerated() {
       guard column.reference != nil, before?[index] != values[index],
         let target = column.target(of: values[index]), !records.contains(target.text)
       else { continue }
+      // An app that read it before it gave way means the one that stands for it, and so does the view.
+      if let successor = try transaction.reader.successor(of: target), try transaction.reader.hasRow(successor) {
+        transaction.view.mark(name)
+        continue
+      }
       try check(target, "\(kind.type).\(column.name)")
     }
   }

@@ -124,7 +124,7 @@ extension WriteTransaction {
     try SnapshotFacts(reader).owned(by: name).filter { below in
       guard known.insert(below).inserted else { return false }
       return try visibility.effectiveOwners(of: below).contains { $0.target == name }
-        || reader.forward(of: below) == name
+        || DuplicateMerge(reader).isDeleted(below, with: name)
     }
   }
 

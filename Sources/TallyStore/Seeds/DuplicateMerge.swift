@@ -34,8 +34,10 @@ struct DuplicateMerge {
           #if PlantedFaults
             if reader.planted.contains(.mergeByClaim) { names = try byClaim(names, unique) }
           #endif
-          guard let target = names.first, names.count > 1 else { continue }
-          for name in names.dropFirst() {
+          // A seed stays whatever its name: it never gives way.
+          let seed = try names.first { try reader.record($0, kind)?.state.seed != nil }
+          guard let target = seed ?? names.first, names.count > 1 else { continue }
+          for name in names where name != target {
             // What seeds say of a record stays, whatever is written over it.
             guard let stored = try reader.record(name, kind), stored.state.seed == nil else { continue }
             found.append(StateReader.Duplicate(name: name, record: stored, seed: target))
@@ -84,7 +86,7 @@ struct DuplicateMerge {
 
   /// The members of records that gave way that came since.
   func lateMembers() throws -> Set<LateMember> {
-    try kinds.reduce(into: []) { try $0.formUnion(reader.lateMembers($1.type)) }
+    try kinds.reduce(into: []) { try $0.formUnion(reader.lateMembers($1.type, ofMerged: true)) }
   }
 
   /// The records that gave way to one that was deleted by a person who did not know of it, or that a newer version of
@@ -96,37 +98,61 @@ struct DuplicateMerge {
     let visibility = Visibility(SnapshotFacts(reader))
     for kind in kinds where kind.forwardField != nil {
       try reader.forEachHiddenRecord(kind.number) { name, stored in
-        guard try isStranded(name, stored.state, kind), try !visibility.isHollow(name) else { return }
+        guard try reader.forward(of: name, stored.state) != nil, try isStranded(name, stored.state),
+          try !visibility.isHollow(name)
+        else { return }
         found.append(name)
       }
     }
     return found.sorted()
   }
 
-  private func isStranded(_ name: AnyRecordName, _ state: RecordState, _ kind: RecordKind) throws -> Bool {
-    guard let successor = try reader.successor(of: name), let last = try reader.record(successor, kind),
-      !last.place.isVisible, !state.personalContext.covers(state.touches)
-    else { return false }
+  /// Whether a record gave way to one that is gone, although nobody who deleted that one, or any between the two, knew
+  /// of all that there is of this one.
+  func isStranded(_ name: AnyRecordName, _ state: RecordState) throws -> Bool {
     #if PlantedFaults
       if reader.planted.contains(.strandedStay) { return false }
     #endif
-    // The delete must have seen, of each of those that gave way one after the other, one of the merges: several devices
-    // may have made the same one.
-    let seen = last.state.personalContext
-    var (next, known): (AnyRecordName?, Set<AnyRecordName>) = (name, [])
-    while let link = next, link != successor, known.insert(link).inserted {
-      let deletes = try reader.record(link, kind)?.state.deletes ?? []
-      guard deletes.contains(where: { $0.stamp.rank == .adopted && seen.covers($0.stamp.dot) }) else { return true }
+    // What the database of this device refuses is there all the same.
+    let facts = SnapshotFacts(reader, countsRefusals: false)
+    guard let own = try facts.facts(of: name), !own.isBeaten, !state.personalContext.covers(state.touches),
+      let successor = try reader.successor(of: name), try !Visibility(facts).isVisible(successor)
+    else { return false }
+    var edits = state.touches
+    for dot in try facts.liveTags(of: name) { edits.include(dot) }
+    // One of the merges is enough: several devices may have made the same one.
+    var merges = [state.deletes.filter { $0.stamp.rank == .adopted }]
+    var (next, known): (AnyRecordName?, Set<AnyRecordName>) = (try reader.forward(of: name), [name])
+    while let link = next, known.insert(link).inserted, let stored = try stored(link) {
+      let seen = stored.state.personalContext
+      let knows = merges.allSatisfy { deletes in deletes.contains { seen.covers($0.stamp.dot) } }
+      if knows, seen.covers(edits) { return false }
+      // It gave way to what was gone already.
+      if !seen.isEmpty, merges.last?.contains(where: { $0.context.covers(seen) }) == true { return false }
+      merges.append(stored.state.deletes.filter { $0.stamp.rank == .adopted })
       next = try reader.forward(of: link)
     }
-    return false
+    return true
+  }
+
+  /// Whether a record gave way to another, and was deleted with it.
+  func isDeleted(_ name: AnyRecordName, with other: AnyRecordName) throws -> Bool {
+    guard name.type == other.type, try reader.successor(of: name) == other, let stored = try stored(name) else {
+      return false
+    }
+    return try !kinds.contains { $0.type == name.type } || !isStranded(name, stored.state)
+  }
+
+  private func stored(_ name: AnyRecordName) throws -> StoredRecord? {
+    try reader.catalog.kind(of: name.type).flatMap { try reader.record(name, $0) }
   }
 }
 
 extension DuplicateMerge {
-  /// Merges what is to be merged now, and brings back what nobody deleted. Nothing that a person wrote is written to, as
-  /// with adoption.
+  /// Merges what is to be merged now, and brings back what nobody deleted. Nothing that a person wrote is written to,
+  /// as with adoption.
   static func carryOut(_ transaction: WriteTransaction) throws -> DuplicateReport {
+    try transaction.reader.refuseDamage()
     var report = DuplicateReport()
     let (reader, merge) = (transaction.reader, DuplicateMerge(transaction.reader))
     for name in try merge.stranded() {
@@ -143,6 +169,7 @@ extension DuplicateMerge {
       try transaction.copyMemberships(of: duplicate, stamp) { report.merged[$0] ?? $0 }
       try transaction.giveWay(duplicate, kind, stamp)
     }
+    report.members = late.count
     try transaction.copy(late) { try reader.successor(of: $0) ?? $0 }
     return report
   }

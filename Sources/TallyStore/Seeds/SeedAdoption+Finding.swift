@@ -156,14 +156,15 @@ extension WriteTransaction {
   }
 
   /// Carries over the attributes of a duplicate: what the seed leaves open keeps the newest value that any duplicate
-  /// has.
+  /// has. No record becomes its own parent.
   func carryAttributes(of duplicate: StateReader.Duplicate, _ kind: RecordKind, _ stamp: Stamp) throws {
     guard let seed = try reader.record(duplicate.seed, kind), seed.place.isVisible else { return }
     var written = seed.state.written([])
     for column in kind.columns {
       guard let cell = duplicate.record.state[column.field],
         seed.state.shownSeed(followsNewest: kind.followsNewest)?[column.field] == nil,
-        seed.state[column.field].map({ $0.stamp.rank < .user }) ?? true
+        seed.state[column.field].map({ $0.stamp.rank < .user }) ?? true,
+        try column.target(of: cell.value).map({ try (reader.successor(of: $0) ?? $0) != duplicate.seed }) ?? true
       else { continue }
       written.fields.append(
         FieldCell(

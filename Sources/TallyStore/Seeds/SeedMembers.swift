@@ -27,13 +27,25 @@ extension WriteTransaction {
       query.bind(1, duplicate.name.text)
       var keys: [LinkKey] = []
       while try query.step() { if let key = try reader.key(in: query) { keys.append(key) } }
-      for key in keys { try copyMember(key, to: key.moved(moved), kind, stamp) }
+      var places: [LinkKey: ListPosition] = [:]
+      if kind.isOrdered { for key in keys { places[key] = try reader.link(key, kind)?.element.place?.position } }
+      // In the order of the list that they come from.
+      keys.sort { one, other in
+        let (first, second) = (places[one]?.bytes ?? [], places[other]?.bytes ?? [])
+        return first == second ? one.text < other.text : first.lexicographicallyPrecedes(second)
+      }
+      for key in keys {
+        let copy = key.moved(moved)
+        try copyMember(key, to: copy, kind, stamp, at: key.source == copy.source ? places[key] : nil)
+      }
     }
   }
 
   /// Copies a member to its seed. What a user took out of the seed stays out, and two duplicates of one seed do not
   /// make it a member of itself.
-  func copyMember(_ key: LinkKey, to copy: LinkKey, _ kind: LinkKind, _ stamp: Stamp) throws {
+  func copyMember(
+    _ key: LinkKey, to copy: LinkKey, _ kind: LinkKind, _ stamp: Stamp, at position: ListPosition? = nil
+  ) throws {
     let stored = try reader.link(copy, kind)
     guard stored?.place.isVisible != true, copy.source != copy.target || key.source == key.target else { return }
     let old = stored?.element ?? ORSetElement()
@@ -41,9 +53,12 @@ extension WriteTransaction {
     var element = old
     element.add(stamp)
     guard element != old else { return }
-    // The seed's members have their places; who comes from elsewhere goes behind them.
-    if kind.isOrdered, element.place == nil {
-      let last = try kind.lastPosition(of: copy.source, connection)
+    // The seed's members have their places; who comes from elsewhere goes behind them. In the same list the one that
+    // stays takes the place of the one that gave way.
+    if kind.isOrdered, element.place == nil, let position {
+      element.move(stamp, to: position)
+    } else if kind.isOrdered, element.place == nil {
+      let last = try kind.lastPosition(of: copy.source, reader)
       do throws(ListPositionError) {
         element.move(stamp, to: try session.applying.lists.between(last, nil))
       } catch {
@@ -57,20 +72,24 @@ extension WriteTransaction {
 }
 
 extension LinkKind {
-  /// The last position in a record's list; nil if it has none.
-  fileprivate func lastPosition(of source: AnyRecordName, _ connection: Connection) throws -> ListPosition? {
-    let query = try connection.statement(text: "SELECT max(position) FROM main.\"\(table)\" WHERE source = ?")
+  /// The last position in a record's list, members that do not show yet included; nil if it has none.
+  fileprivate func lastPosition(of source: AnyRecordName, _ reader: StateReader) throws -> ListPosition? {
+    let query = try reader.connection.statement(text: "SELECT max(position) FROM main.\"\(table)\" WHERE source = ?")
     query.bind(1, source.text)
     defer { query.reset() }
-    return try query.step() ? ListPosition(bytes: query.blob(0)) : nil
+    let shown = try query.step() ? ListPosition(bytes: query.blob(0)) : nil
+    let hidden = try reader.hiddenLinks(from: source, self).filter { $0.link.element.mayBeMember }
+      .compactMap { $0.link.element.place?.position }
+    return ([shown].compactMap { $0 } + hidden).max()
   }
 }
 
 extension StateReader {
-  /// The links to and from duplicates that gave way, as far as the seeds have not got them.
+  /// The links to and from duplicates that gave way, as far as the seeds have not got them. What anybody has taken out
+  /// of a seed stays out; what stays after a merge is a person's, so of it only what was taken out since.
   ///
   /// Cost: the hidden records of the type, if any of them gave way.
-  func lateMembers(_ type: String) throws -> Set<LateMember> {
+  func lateMembers(_ type: String, ofMerged: Bool = false) throws -> Set<LateMember> {
     guard let kind = catalog.kind(of: type), kind.isKnown, kind.forwardField != nil else { return [] }
     var found = Set<LateMember>()
     try forEachHiddenRecord(kind.number) { name, stored in
@@ -81,7 +100,9 @@ extension StateReader {
         let known = try self.link(moved, links)?.element ?? ORSetElement()
         // What anybody removed since stays out.
         let isLate =
-          known.tags.allSatisfy { $0.removed == nil } && link.element.hasMember(beyond: stored.state.adoptedContext)
+          known.tags.allSatisfy { tag in
+            tag.removed.map { ofMerged && stored.state.adoptedContext.covers($0.dot) } ?? true
+          } && link.element.hasMember(beyond: stored.state.adoptedContext)
         guard isLate || known.tags.isEmpty, try !isMember(moved, known) else { continue }
         found.insert(LateMember(kind: links.number, key: key))
       }

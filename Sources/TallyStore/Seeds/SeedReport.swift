@@ -19,9 +19,11 @@ public struct DuplicateReport: Sendable, Equatable {
   /// The records that had given way and are back, since the one that stood for them was deleted by somebody who did not
   /// know of the merge.
   public var restored: [AnyRecordName] = []
+  /// The number of members that came to records after these had given way, and that the others have now.
+  public var members = 0
 
   /// Whether there was nothing to do.
-  public var isEmpty: Bool { merged.isEmpty && restored.isEmpty }
+  public var isEmpty: Bool { merged.isEmpty && restored.isEmpty && members == 0 }
 }
 
 /// The status of a seed set that a store knows.

@@ -217,6 +217,14 @@ extension RecordKind {
   }
 }
 
+extension RecordState {
+  /// The record that a duplicate in this state says it gave way to, whether it does or not.
+  func forwardTarget(_ kind: RecordKind) -> AnyRecordName? {
+    guard let field = kind.forwardField, case .text(let text) = self[field]?.value else { return nil }
+    return try? AnyRecordName(text)
+  }
+}
+
 extension ReferenceSchema {
   /// Whether the record that it names owns the one that has it. A pattern, since to compare cases of another module's
   /// enum is to compare their texts.

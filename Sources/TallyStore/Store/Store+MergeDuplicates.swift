@@ -20,9 +20,9 @@ extension Store {
   /// also completes earlier merges: members that other devices have since added to a record that gave way, and records
   /// that come back because the one that stood for them was deleted by somebody who did not know of the merge.
   ///
-  /// Each call is one transaction, or none if there is nothing to do. Cost: the contested values; after the first merge
-  /// of a type also its hidden records, and all of its records are written in the way that allows for ones that gave
-  /// way.
+  /// Each call is one transaction, two if records come back, or none if there is nothing to do. Cost: the contested
+  /// values; after the first merge of a type also its hidden records, and all of its records are written in the way
+  /// that allows for ones that gave way.
   /// - Returns: which records gave way to which, and which came back.
   /// - Throws: `StoreError.closed`, `.readOnly`, `.damaged`; GRDB's `DatabaseError`. The store is unchanged.
   @discardableResult
@@ -32,6 +32,13 @@ extension Store {
       return try merge.duplicates().isEmpty && merge.lateMembers().isEmpty && merge.stranded().isEmpty
     }
     guard !isIdle else { return DuplicateReport() }
-    return try replicate(DuplicateMerge.carryOut).value
+    var report = try replicate(DuplicateMerge.carryOut).value
+    // Those that are back may have one name.
+    if !report.restored.isEmpty {
+      let next = try replicate(DuplicateMerge.carryOut).value
+      report.merged.merge(next.merged) { $1 }
+      report.members += next.members
+    }
+    return report
   }
 }

@@ -65,9 +65,10 @@ final class ViewMaintainer {
     // A new life shows nothing of its seed.
     let isNewLife = new.seed != nil && old?.existence != new.existence
     if old?.seed != new.seed || isNewLife { try markSeed(name, kind, new) }
-    if let forward = kind.forwardField, case .text(let seed) = new[forward]?.value {
+    if kind.forwardField != nil {
       // What the duplicate owned, the seed owns, or no longer does.
-      dirty.climb(from: [name] + [try? AnyRecordName(seed)].compactMap { $0 })
+      let targets = [old, new].compactMap { $0?.forwardTarget(kind) }
+      if !targets.isEmpty { dirty.climb(from: [name] + targets) }
     }
     guard !kind.ownerColumns.isEmpty, facts.hasDeletes || kind.mayCycle else { return }
     if kind.mayCycle { dirty.insert(name) }
@@ -222,7 +223,12 @@ final class ViewMaintainer {
       }
       dirty.insert(name)
       guard let facts = try SnapshotFacts(reader).facts(of: name) else { continue }
-      dirty.climb(from: facts.owners.map(\.target) + (facts.forward.map { [$0] } ?? []), reach)
+      // Also where it no longer gives way: what it owns was the other one's.
+      var target: AnyRecordName?
+      if let kind = catalog.kind(of: name.type), kind.forwardField != nil {
+        target = try reader.record(name, kind)?.state.forwardTarget(kind)
+      }
+      dirty.climb(from: facts.owners.map(\.target) + [target].compactMap { $0 }, reach)
     }
     dirty.endClimbs()
   }
@@ -232,6 +238,7 @@ final class ViewMaintainer {
   /// Looks at everything that was marked, until nothing is.
   func settle() throws {
     var repetitions = 0
+    forwarded = []
     repeat {
       while !dirty.isEmpty {
         if looksForStubs { try listStubs() }

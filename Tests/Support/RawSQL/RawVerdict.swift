@@ -20,7 +20,12 @@ enum RawVerdict {
   /// What a store may refuse at the end of a transaction.
   static func check(commit error: any Error, _ transaction: RawTransaction, _ features: Set<RawFeature>) throws {
     if let error = error as? StoreError, error.code == .danglingReference { return }
-    if let error = error as? StoreError, error.code == .deleteDenied, features.contains(.denials) { return }
+    // A rename gives up the old name, to which a table of the app's may refer.
+    if let error = error as? StoreError, error.code == .deleteDenied,
+      !features.isDisjoint(with: [.denials, .referringTable])
+    {
+      return
+    }
     let isRefused = transaction.features.contains(.refusedValues)
     if let error = error as? StoreError, error.code == .typeMismatch, isRefused { return }
     if let error = error as? StoreError, error.code == .transactionEnded, transaction.features.contains(.orRollback) {
