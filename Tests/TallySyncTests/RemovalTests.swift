@@ -14,6 +14,30 @@ import Testing
   private let folder = SharedRoot()
   private let day = Day()
 
+  /// Of two sessions that offer one part, the second has nothing to go on with, and keeps no part that begins in the
+  /// middle.
+  @Test func nothingIsKeptBehindAPartThatIsGone() throws {
+    let store = try store("a")
+    func begin() throws -> (StoreWork, [UInt64]) {
+      let work = StoreWork(store)
+      guard case .started(_, let parts) = try work.start() else { return (work, []) }
+      return (work, parts.map(\.byteCount))
+    }
+    let (first, _) = try begin()
+    try first.keep([UInt8](repeating: 1, count: 100_000))
+    first.end(isKept: true)
+    let ((one, _), (other, offered)) = (try begin(), try begin())
+    #expect(offered == [100_000])
+    try one.resume(100_000)
+    #expect(throws: SyncError.self) { try other.resume(100_000) }
+    try other.keep([UInt8](repeating: 2, count: 70_000))
+    other.end(isKept: true)
+    one.end(isKept: true)
+    let (last, left) = try begin()
+    #expect(left == [100_000])
+    last.end(isKept: false)
+  }
+
   /// A device's store in a file.
   private func store(_ name: String) throws -> Store {
     var options = StoreOptions()

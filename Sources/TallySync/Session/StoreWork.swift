@@ -13,6 +13,8 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
   // Only used on the queue.
   private var outgoing: DeltaSpool?
   private var incoming: DeltaSpool?
+  /// Whether the part to go on with was gone: what comes after it is the beginning of nothing.
+  private var hasLostPart = false
   private var parts: [(part: SyncPart, url: URL)] = []
   private let isCancelled = Atomic(false)
   /// Whether the store is damaged: then it says that it is empty, gets everything, and heals.
@@ -141,10 +143,15 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
   package func resume(_ byteCount: UInt64) throws {
     incoming?.discard()
     guard let shelf, let (part, url) = parts.first(where: { $0.part.byteCount == byteCount }) else { return }
-    incoming = try shelf.resume(part, at: url)
+    incoming = nil
+    do { incoming = try shelf.resume(part, at: url) } catch {
+      hasLostPart = true
+      throw error
+    }
   }
 
   package func keep(_ bytes: [UInt8]) throws {
+    guard !hasLostPart else { return }
     let spool = incoming ?? shelf?.spool(.incoming) ?? DeltaSpool()
     incoming = spool
     try spool.append(bytes)

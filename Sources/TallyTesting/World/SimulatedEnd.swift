@@ -32,7 +32,7 @@ final class SimulatedEnd {
   }
 
   /// Whether it has ended, or will, without that anything is wrong, and may have closed without a word.
-  var hasGivenUp: Bool { isCancelled || work.isStopped || code == .timedOut }
+  var hasGivenUp: Bool { isCancelled || work.isStopped || work.hasLostPart || code == .timedOut }
 
   private var code: SyncError.Code? { (error as? SyncError)?.code }
 
@@ -69,6 +69,10 @@ final class WatchedWork: SyncWork, @unchecked Sendable {
   /// The bytes of a transfer that have come so far.
   private var incoming: [UInt8] = []
   private var incomingTransfer: UInt64 = 0
+  /// The part that this session has offered to go on with.
+  private var offered: [UInt8] = []
+  /// Whether another session has gone on with that part: then this one ends, and the next sync starts it over.
+  private(set) var hasLostPart = false
   /// Whether the device has stopped: its store is not touched any more.
   private(set) var isStopped = false
 
@@ -87,7 +91,7 @@ final class WatchedWork: SyncWork, @unchecked Sendable {
     keepPart()
   }
 
-  private func checkRunning() throws { if isStopped { throw CancellationError() } }
+  private func checkRunning() throws { if isStopped || hasLostPart { throw CancellationError() } }
 
   private func keepPart() {
     if !incoming.isEmpty { replica.part = incoming }
@@ -109,7 +113,8 @@ final class WatchedWork: SyncWork, @unchecked Sendable {
   func start() throws -> SyncSession.Event {
     try checkRunning()
     _ = try base.start()
-    let parts = replica.part.isEmpty ? [] : [SyncPart(of: replica.part)]
+    offered = replica.part
+    let parts = offered.isEmpty ? [] : [SyncPart(of: offered)]
     return .started(try replica.store.summary(), parts: parts)
   }
 
@@ -138,6 +143,10 @@ final class WatchedWork: SyncWork, @unchecked Sendable {
 
   func resume(_ byteCount: UInt64) throws {
     try checkRunning()
+    guard replica.part == offered, UInt64(offered.count) == byteCount else {
+      hasLostPart = true
+      throw SyncError(.disconnected, "another session has gone on with the part")
+    }
     incoming = replica.part
     replica.part = []
     try base.keep(incoming)

@@ -112,6 +112,6 @@ package enum PlantedHints {
     "restoreTakes unique": 11,
     "mergeByClaim merge": 67,
     "forwardedOnce merge": 137,
-    "strandedStay merge": 38,
+    "strandedStay merge": 23,
   ]
 }
