@@ -12,7 +12,7 @@ public struct SeedReport: Sendable, Equatable {
   public var replica: ReplicaID
 }
 
-/// The outcome of ``Store/mergeDuplicates()``.
+/// The outcome of ``Store/mergeDuplicates()``: which records gave way to which others, and which came back.
 public struct DuplicateReport: Sendable, Equatable {
   /// The records that gave way, each with the one that stands for it now.
   public var merged: [AnyRecordName: AnyRecordName] = [:]
