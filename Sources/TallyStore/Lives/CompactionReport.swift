@@ -117,7 +117,7 @@ extension WriteTransaction {
     try stored.place.isVisible && !visibility.isVisible(name)
   }
 
-  /// What is below a record that is deleted, or gave way to it, and is not known yet: what the app knows by its name.
+  /// The records below a deleted one, and those that gave way to it, that are not in `known` yet.
   private func below(
     _ name: AnyRecordName, _ visibility: Visibility<SnapshotFacts>, _ known: inout Set<AnyRecordName>
   ) throws -> [AnyRecordName] {

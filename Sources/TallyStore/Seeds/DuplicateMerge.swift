@@ -38,7 +38,7 @@ struct DuplicateMerge {
           let seed = try names.first { try reader.record($0, kind)?.state.seed != nil }
           guard let target = seed ?? names.first, names.count > 1 else { continue }
           for name in names where name != target {
-            // What seeds say of a record stays, whatever is written over it.
+            // Seeds never give way: the layers of a seed cannot be taken back.
             guard let stored = try reader.record(name, kind), stored.state.seed == nil else { continue }
             found.append(StateReader.Duplicate(name: name, record: stored, seed: target))
           }

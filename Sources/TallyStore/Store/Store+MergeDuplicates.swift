@@ -14,7 +14,7 @@ extension Store {
   /// order of bytes. The others are hidden as if they had been deleted. References to them show the one that stays, it
   /// owns what they owned, and it is a member wherever they were. In its own fields it keeps what was written to it;
   /// a field to which nobody has written takes the newest value that any of the others had. Nobody's write is written
-  /// over: a record that somebody edits at the same time on another device stays, until it is merged by a later call.
+  /// over: a record that is edited at the same time on another device stays, until it is merged by a later call.
   ///
   /// Call it at launch and after a sync. Until then the records show their value as with ``UniquePolicy/rename``. It
   /// also completes earlier merges: members that other devices have since added to a record that gave way, and records
@@ -24,7 +24,7 @@ extension Store {
   /// values; after the first merge of a type also its hidden records, and all of its records are written in the way
   /// that allows for ones that gave way.
   /// - Returns: which records gave way to which, and which came back.
-  /// - Throws: `StoreError.closed`, `.readOnly`, `.damaged`; GRDB's `DatabaseError`. The store is unchanged.
+  /// - Throws: `StoreError.closed`, `.readOnly`, `.damaged`; `DatabaseError`. The failed transaction changed nothing.
   @discardableResult
   public func mergeDuplicates() throws -> DuplicateReport {
     let isIdle = try snapshot { reader in
