@@ -38,6 +38,9 @@ package struct ListRuns: Sendable {
   package mutating func between(
     _ left: ListPosition?, _ right: ListPosition?, using generator: inout some RandomNumberGenerator
   ) throws(ListPositionError) -> ListPosition {
+    #if PlantedFaults
+      if fault == .fraction, let middle = Self.middle(left, right) { return middle }
+    #endif
     let (left, right) = (left?.bytes ?? [], right?.bytes)
     guard right.map({ Self.isBefore(left, $0) }) ?? true else { throw .noPlace }
     if let place = byGreatest[left], let next = runs[place].position(runs[place].greatest + 2),
@@ -66,6 +69,35 @@ package struct ListRuns: Sendable {
     return try Self.position(first)
   }
 
+  // MARK: Faults that tests plant
+
+  #if PlantedFaults
+    package enum Fault: Sendable {
+      /// A position is the middle between its neighbors'.
+      case fraction
+      /// A run between two others begins beneath an element, where the gap between two elements is meant.
+      case gapIsElement
+    }
+
+    package var fault: Fault?
+    private var gap: Int64 { fault == .gapIsElement ? 2 : 1 }
+
+    /// The middle between two positions, of as many bytes as it takes.
+    private static func middle(_ left: ListPosition?, _ right: ListPosition?) -> ListPosition? {
+      var (bytes, isBelow): ([UInt8], Bool) = ([], false)
+      for place in 0..<ListPosition.byteLimit {
+        let low = left.map { place < $0.bytes.count ? Int($0.bytes[place]) : 0 } ?? 0
+        let high = isBelow ? 256 : right.map { place < $0.bytes.count ? Int($0.bytes[place]) : 0 } ?? 256
+        bytes.append(UInt8(high - low > 1 ? (low + high) / 2 : low))
+        if high - low > 1 { break }
+        isBelow = isBelow || high > low
+      }
+      return ListPosition(bytes: bytes)
+    }
+  #else
+    private var gap: Int64 { 1 }
+  #endif
+
   private static func isBefore(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     left.withUnsafeBufferPointer { left in right.withUnsafeBufferPointer { left.precedes($0) } }
   }
@@ -89,13 +121,13 @@ package struct ListRuns: Sendable {
     guard let l = ListStep.steps(left), let r = right.map(ListStep.steps) ?? [] else {
       return try beginAmongOthers(left, right, &generator)
     }
-    let (path, run) = Self.place(l, r, &generator)
+    let (path, run) = place(l, r, &generator)
     guard let path = ListStep.bytes(path) else { throw .tooDeep }
     return Run(path: path, run: run)
   }
 
   /// The path of a new run and its number. An empty `r` is the end of the list.
-  private static func place(
+  private func place(
     _ l: [ListStep], _ r: [ListStep], _ generator: inout some RandomNumberGenerator
   ) -> (path: [ListStep], run: UInt64) {
     let n = l.count
@@ -103,8 +135,8 @@ package struct ListRuns: Sendable {
     for depth in 0..<n {
       let isShared = r.count > depth && r[..<depth] == l[..<depth]
       let end = isShared ? r[depth].run : ListStep.runLimit
-      guard end > l[depth].run, end - l[depth].run > window else { continue }
-      return (Array(l[..<depth]), l[depth].run + 1 + UInt64.random(in: 0..<window, using: &generator))
+      guard end > l[depth].run, end - l[depth].run > Self.window else { continue }
+      return (Array(l[..<depth]), l[depth].run + 1 + UInt64.random(in: 0..<Self.window, using: &generator))
     }
     var depth: Int
     if !r.isEmpty, r.starts(with: l) {
@@ -112,18 +144,18 @@ package struct ListRuns: Sendable {
     } else if n > 0, r.count >= n, r[..<(n - 1)] == l[..<(n - 1)], r[n - 1].run == l[n - 1].run, r[n - 1].number > 0 {
       depth = n - 1
     } else {
-      return (l, middle(&generator))
+      return (l, Self.middle(&generator))
     }
     // Before `r`: beside the runs on the way to it, or in the gap before the first element there.
     while depth < r.count {
-      if depth >= n, r[depth].run > window {
-        return (Array(r[..<depth]), r[depth].run - 1 - UInt64.random(in: 0..<window, using: &generator))
+      if depth >= n, r[depth].run > Self.window {
+        return (Array(r[..<depth]), r[depth].run - 1 - UInt64.random(in: 0..<Self.window, using: &generator))
       }
       if r[depth].number % 2 == 0 { break }
       depth += 1
     }
-    guard depth < r.count else { return (l, middle(&generator)) }
-    return (r[..<depth] + [ListStep(run: r[depth].run, number: r[depth].number - 1)], middle(&generator))
+    guard depth < r.count else { return (l, Self.middle(&generator)) }
+    return (r[..<depth] + [ListStep(run: r[depth].run, number: r[depth].number - gap)], Self.middle(&generator))
   }
 
   /// The number of a run that is alone where it is: there is room on either side.

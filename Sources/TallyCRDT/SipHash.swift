@@ -184,3 +184,16 @@ public struct SipHasher<Rounds: SipRounds>: Sendable {
     return hash.finalized()
   }
 }
+
+extension StateVector {
+  /// The SipHash of the entries in their order: of each the two words of the replica id, and the sequence.
+  package var sipHash: UInt64 {
+    var hash = SipHash()
+    for entry in entries {
+      hash.combine(word: entry.replica.high)
+      hash.combine(word: entry.replica.low)
+      hash.combine(word: entry.sequence)
+    }
+    return hash.finalized()
+  }
+}

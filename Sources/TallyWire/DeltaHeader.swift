@@ -48,9 +48,14 @@ public struct DeltaHeader: Hashable, Sendable {
   public static let versions: ClosedRange<UInt8> = 2...3
   static let magic: [UInt8] = [0x54, 0x4C]  // "TL"
 
-  private struct Flags {
+  struct Flags {
     static let fingerprint: UInt8 = 1
     static let zone: UInt8 = 2
+    static let reference: UInt8 = 4
+  }
+
+  static func flags(_ zone: ZoneID, _ fingerprint: Fingerprint?) -> UInt8 {
+    (fingerprint == nil ? 0 : Flags.fingerprint) | (zone == .default ? 0 : Flags.zone)
   }
 
   /// The replicas that the blocks refer to by number.
@@ -60,7 +65,7 @@ public struct DeltaHeader: Hashable, Sendable {
   package func encode(to writer: inout ByteWriter) {
     writer.bytes += Self.magic
     writer.byte(version)
-    writer.byte((fingerprint == nil ? 0 : Flags.fingerprint) | (zone == .default ? 0 : Flags.zone))
+    writer.byte(Self.flags(zone, fingerprint))
     let entries = target.entries
     writer.varint(entries.count)
     for entry in entries {
@@ -68,6 +73,11 @@ public struct DeltaHeader: Hashable, Sendable {
       writer.varint(base[entry.replica])
       writer.varint(entry.sequence - base[entry.replica])
     }
+    Self.encodeTail(zone, fingerprint, to: &writer)
+  }
+
+  /// Appends what stands behind the vectors.
+  static func encodeTail(_ zone: ZoneID, _ fingerprint: Fingerprint?, to writer: inout ByteWriter) {
     if zone != .default {
       writer.fixed(zone.high)
       writer.fixed(zone.low)
@@ -77,6 +87,15 @@ public struct DeltaHeader: Hashable, Sendable {
       writer.fixed(fingerprint.second)
     }
   }
+
+  /// The bytes that stand at the beginning of a delta.
+  package var bytes: [UInt8] {
+    var writer = ByteWriter()
+    encode(to: &writer)
+    return writer.bytes
+  }
+
+  package var byteCount: Int { bytes.count }
 
   /// Reads a header from the start of `bytes`, or nil if there are not enough bytes yet.
   static func decode(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> (DeltaHeader, length: Int)? {
@@ -90,6 +109,18 @@ public struct DeltaHeader: Hashable, Sendable {
   }
 
   private static func decode(_ reader: inout ByteReader) throws(WireError) -> DeltaHeader {
+    let (version, flags) = try decodeHead(&reader)
+    guard flags & Flags.reference == 0 else {
+      throw WireError(
+        .unsupportedVersion, "the delta names another entry of its mailbox, and only a sync through that can read it")
+    }
+    var header = DeltaHeader(base: StateVector(), target: StateVector(), version: version)
+    try header.decodeRest(&reader, flags)
+    return header
+  }
+
+  /// Reads what stands before the vectors.
+  static func decodeHead(_ reader: inout ByteReader) throws(WireError) -> (version: UInt8, flags: UInt8) {
     guard try reader.byte() == magic[0], try reader.byte() == magic[1] else {
       throw WireError(.malformed, "the bytes are not a delta")
     }
@@ -99,19 +130,27 @@ public struct DeltaHeader: Hashable, Sendable {
         .unsupportedVersion, "delta format \(version) is not known; the latest known is \(versions.upperBound)")
     }
     let flags = try reader.byte()
-    guard flags & ~(Flags.fingerprint | Flags.zone) == 0 else {
+    guard flags & ~(Flags.fingerprint | Flags.zone | Flags.reference) == 0 else {
       throw WireError(.unsupportedVersion, "the delta uses a feature that is not known here")
     }
-    var header = DeltaHeader(base: StateVector(), target: StateVector(), version: version)
-    try header.decodeVectors(&reader)
+    return (version, flags)
+  }
+
+  /// Reads the vectors and what stands behind them.
+  mutating func decodeRest(_ reader: inout ByteReader, _ flags: UInt8) throws(WireError) {
+    try decodeVectors(&reader)
+    try decodeTail(&reader, flags)
+  }
+
+  /// Reads what stands behind the vectors.
+  mutating func decodeTail(_ reader: inout ByteReader, _ flags: UInt8) throws(WireError) {
     if flags & Flags.zone != 0 {
-      header.zone = ZoneID(high: try reader.fixed(), low: try reader.fixed())
-      guard header.zone != .default else { throw WireError(.malformed, "the default zone is spelled out") }
+      zone = ZoneID(high: try reader.fixed(), low: try reader.fixed())
+      guard zone != .default else { throw WireError(.malformed, "the default zone is spelled out") }
     }
     if flags & Flags.fingerprint != 0 {
-      header.fingerprint = Fingerprint(first: try reader.fixed(), second: try reader.fixed())
+      fingerprint = Fingerprint(first: try reader.fixed(), second: try reader.fixed())
     }
-    return header
   }
 
   private mutating func decodeVectors(_ reader: inout ByteReader) throws(WireError) {

@@ -209,6 +209,8 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let moveIsRemoveAdd = PlantedFault(rawValue: 1 << 91)
   /// A position is the middle between its neighbors'.
   package static let fraction = PlantedFault(rawValue: 1 << 92)
+  /// A run between two others begins beneath an element, where the gap between two elements is meant.
+  package static let gapIsElement = PlantedFault(rawValue: 1 << 93)
   /// Members without a place stay without one when others come.
   package static let bareStay = PlantedFault(rawValue: 1 << 94)
   /// A link that is not shown loses its place.

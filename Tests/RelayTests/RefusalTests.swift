@@ -73,6 +73,8 @@
             fields(tokens[asker], ask, scheme: asker == .basic ? "Basic" : "Bearer"), ask.body, port: relay.port)
           let expected = expected(asker, ask)
           #expect(answer.status == expected.status, "\(asker) \(ask)")
+          // It was asked to close the connection, and says that it does.
+          #expect(answer.field("connection") == "close", "\(asker) \(ask)")
           if let problem = expected.problem { #expect(answer.problem == problem, "\(asker) \(ask)") }
           if expected.status == 401 { #expect(answer.field("www-authenticate") == "Bearer", "\(asker) \(ask)") }
         }

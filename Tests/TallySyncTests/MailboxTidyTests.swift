@@ -77,9 +77,7 @@ import Testing
   }
 
   private func shelf(_ files: [MailboxShelf.File]) -> MailboxShelf {
-    var shelf = MailboxShelf()
-    for file in files { shelf.add(file) }
-    return shelf
+    MailboxShelf(files)
   }
 
   @Test func oneSnapshotIsNotEnoughToRemoveWhatItHolds() {

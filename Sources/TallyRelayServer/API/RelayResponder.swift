@@ -41,10 +41,11 @@
         problem = known
         response = try Response(known, isHead: request.method == .head)
       }
-      // Whoever may still be sending is told to stop. What comes nevertheless is read and dropped.
+      // A client that may still be sending is told to stop. What comes nevertheless is read and dropped.
       if let problem, [.tooLarge, .badRequest, .headersTooLarge].contains(problem.code) {
         response.headers[.connection] = "close"
       }
+      response.noteEnd(after: request)
       let duration = api.time() - start
       metrics.count(route.kind, response.status.code, problem?.code, duration)
       log.note(request, route, response, problem?.code, duration)

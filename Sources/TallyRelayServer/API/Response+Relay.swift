@@ -52,6 +52,15 @@
       self.init(HTTPResponse.Status(code: problem.status), RelayMedia.problem, isHead ? [] : bytes, fields)
     }
 
+    /// Says that the connection ends with this answer if the request asks for that (RFC 9112, section 9.6). The server
+    /// closes it without a word otherwise, and behind a proxy that passes the answer on, a client keeps the connection
+    /// for its next request and finds it broken.
+    mutating func noteEnd(after request: Request) {
+      let options = request.headers[.connection]?.lowercased().split(separator: ",") ?? []
+      guard options.contains(where: { $0.filter { !$0.isWhitespace } == "close" }) else { return }
+      headers[.connection] = "close"
+    }
+
     private static func headers(_ fields: Fields) -> HTTPFields {
       var headers = HTTPFields()
       headers.reserveCapacity(fields.count + 3)

@@ -16,6 +16,12 @@
     let metrics: RelayMetrics
 
     func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+      var response = await answer(request)
+      response.noteEnd(after: request)
+      return response
+    }
+
+    private func answer(_ request: Request) async -> Response {
       switch (request.method, request.uri.path) {
       case (.get, "/healthz"): return Self.text(.ok, "ok\n")
       case (.get, "/readyz"): return await readiness()

@@ -23,29 +23,14 @@ final class ListKeys: Sendable {
   func follow(_ mint: @escaping @Sendable () -> UInt64) { self.mint.withLock { $0 = mint } }
 
   #if PlantedFaults
-    private let planted = Mutex<PlantedFault>([])
-
-    func plant(_ faults: PlantedFault) { planted.withLock { $0 = faults } }
-
-    /// The middle between two positions, of as many bytes as it takes.
-    private static func middle(_ left: ListPosition?, _ right: ListPosition?) -> ListPosition? {
-      var (bytes, isBelow): ([UInt8], Bool) = ([], false)
-      for place in 0..<ListPosition.byteLimit {
-        let low = left.map { place < $0.bytes.count ? Int($0.bytes[place]) : 0 } ?? 0
-        let high = isBelow ? 256 : right.map { place < $0.bytes.count ? Int($0.bytes[place]) : 0 } ?? 256
-        bytes.append(UInt8(high - low > 1 ? (low + high) / 2 : low))
-        if high - low > 1 { break }
-        isBelow = isBelow || high > low
-      }
-      return ListPosition(bytes: bytes)
+    func plant(_ faults: PlantedFault) {
+      let planted: [(PlantedFault, ListRuns.Fault)] = [(.fraction, .fraction), (.gapIsElement, .gapIsElement)]
+      runs.withLock { runs in runs.fault = planted.first { faults.contains($0.0) }?.1 }
     }
   #endif
 
   /// - Throws: `ListPositionError`.
   func between(_ left: ListPosition?, _ right: ListPosition?) throws(ListPositionError) -> ListPosition {
-    #if PlantedFaults
-      if planted.withLock({ $0.contains(.fraction) }), let middle = Self.middle(left, right) { return middle }
-    #endif
     guard let mint = mint.withLock({ $0 }) else { throw .noPlace }
     let result: Result<ListPosition, ListPositionError> = runs.withLock { runs in
       var generator = Generator(mint: mint)

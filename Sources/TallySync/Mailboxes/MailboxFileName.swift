@@ -79,6 +79,25 @@ struct MailboxFileName: Hashable {
     self.kind = kind
   }
 
+  // MARK: References
+
+  private static let kinds = Kind.allCases
+
+  /// The name as another entry's header refers to it.
+  var reference: RelativeHeader.Reference {
+    let kind = UInt8(Self.kinds.firstIndex(of: kind) ?? 0)
+    return RelativeHeader.Reference(writer: replica, sequence: sequence, check: check, kind: kind)
+  }
+
+  /// The name to which a header refers; nil if it is of a kind that is not known here.
+  init?(_ reference: RelativeHeader.Reference, zone: ZoneID) {
+    guard Self.kinds.indices.contains(Int(reference.kind)) else { return nil }
+    self.init(
+      replica: reference.writer, sequence: reference.sequence, check: reference.check,
+      kind: Self.kinds[Int(reference.kind)])
+    self.zone = zone
+  }
+
   private static func zone(_ text: String) -> ZoneID? {
     if text == "default" { return .default }
     return ReplicaID(text).map { ZoneID(high: $0.high, low: $0.low) }

@@ -6,6 +6,8 @@ extension MailboxMemory {
   /// The key of the cursor. No entry has a name with a slash.
   static let headKey = "/"
   fileprivate static let version: UInt8 = 1
+  /// The version of a note about an entry whose header names another one.
+  fileprivate static let referenceVersion: UInt8 = 2
 
   func encodeHead(_ doubt: Int64) -> [UInt8] {
     var writer = ByteWriter()
@@ -21,7 +23,7 @@ extension MailboxMemory {
 
   static func decodeHead(_ bytes: [UInt8]) throws(WireError) -> (MailboxCursor?, doubt: Int64) {
     try bytes.reading { reader throws(WireError) in
-      try reader.version(Self.version)
+      try reader.version(Self.version...Self.version)
       let doubt = try reader.zigzag()
       guard try reader.byte() == 1 else { return (nil, doubt) }
       let position = try reader.varint()
@@ -39,7 +41,8 @@ extension MailboxMemory.Entry {
 
   var encoded: [UInt8] {
     var writer = ByteWriter()
-    writer.byte(MailboxMemory.version)
+    let reference = content?.reference
+    writer.byte(reference == nil ? MailboxMemory.version : MailboxMemory.referenceVersion)
     writer.byte(
       (version == nil ? 0 : Flag.version) | (byteCount == nil ? 0 : Flag.byteCount)
         | (content == nil ? 0 : Flag.content) | (isVerified ? Flag.verified : 0) | (isJoined ? Flag.joined : 0)
@@ -54,6 +57,12 @@ extension MailboxMemory.Entry {
       writer.bytes += header.bytes
       writer.fixed(content.check)
       writer.varint(content.byteCount)
+      if let reference {
+        writer.replica(reference.writer)
+        writer.varint(reference.sequence)
+        writer.fixed(reference.check)
+        writer.byte(reference.kind)
+      }
     }
     if let unreadableHead {
       writer.varint(unreadableHead.count)
@@ -65,14 +74,20 @@ extension MailboxMemory.Entry {
 
   init(_ bytes: [UInt8]) throws(WireError) {
     self = try bytes.reading { reader throws(WireError) in
-      try reader.version(MailboxMemory.version)
+      let version = try reader.version(MailboxMemory.version...MailboxMemory.referenceVersion)
       let flags = try reader.byte()
       var entry = MailboxMemory.Entry()
       if flags & Flag.version != 0 { entry.version = try reader.text(limit: .max, "a version") }
       if flags & Flag.byteCount != 0 { entry.byteCount = try reader.size() }
       if flags & Flag.content != 0 {
         let header = try Self.header(Array(try reader.bytes()))
-        entry.content = EntryContent(header: header, check: try reader.fixed(), byteCount: try reader.size())
+        var content = EntryContent(header: header, check: try reader.fixed(), byteCount: try reader.size())
+        if version == MailboxMemory.referenceVersion {
+          content.reference = RelativeHeader.Reference(
+            writer: try reader.replica(), sequence: try reader.varint(), check: try reader.fixed(),
+            kind: try reader.byte())
+        }
+        entry.content = content
       }
       if flags & Flag.unreadable != 0 { entry.unreadableHead = Array(try reader.bytes()) }
       if flags & Flag.stale != 0 { entry.staleSince = Int(try reader.zigzag()) }
@@ -102,8 +117,11 @@ extension [UInt8] {
 }
 
 extension ByteReader {
-  fileprivate mutating func version(_ known: UInt8) throws(WireError) {
-    guard try byte() == known else { throw WireError(.unsupportedVersion, "a later version has noted this") }
+  @discardableResult
+  fileprivate mutating func version(_ known: ClosedRange<UInt8>) throws(WireError) -> UInt8 {
+    let version = try byte()
+    guard known.contains(version) else { throw WireError(.unsupportedVersion, "a later version has noted this") }
+    return version
   }
 
   fileprivate mutating func size() throws(WireError) -> Int { try count(limit: .max, "a size") }

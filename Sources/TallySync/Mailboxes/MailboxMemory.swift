@@ -117,12 +117,13 @@ struct MailboxMemory {
 
   /// Returns the vector that a store that has nothing reaches from the entries that are known to be readable.
   func reach(in kind: MailboxKind) -> StateVector {
-    var shelf = MailboxShelf(kind: kind)
-    for (name, entry) in entries where entry.isVerified || kind == .log {
-      guard let content = entry.content, case .file(let name) = MailboxFileName.parse(name) else { continue }
-      shelf.add(.init(name: name, header: content.header, check: content.check, byteCount: content.byteCount))
+    let files = entries.compactMap { name, entry -> MailboxShelf.File? in
+      guard entry.isVerified || kind == .log, let content = entry.content,
+        case .file(let name) = MailboxFileName.parse(name)
+      else { return nil }
+      return MailboxShelf.File(name, content)
     }
-    return shelf.reach()
+    return MailboxShelf(kind: kind, files).reach()
   }
 
   // MARK: Keeping
@@ -171,6 +172,8 @@ struct MailboxMemory {
 /// The content of a verified entry.
 struct EntryContent: Hashable {
   var header: DeltaHeader
+  /// The entry that its header names for the vectors; nil if they are written out.
+  var reference: RelativeHeader.Reference?
   var check: UInt64
   var byteCount: Int
 }

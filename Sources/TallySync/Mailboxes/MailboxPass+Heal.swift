@@ -75,12 +75,10 @@ extension MailboxPass {
 
   /// - Returns: whether it fits what is there.
   private mutating func apply(_ index: Int, to all: Store) async throws -> Bool {
-    let spool = DeltaSpool()
+    var spool = DeltaSpool()
     defer { spool.discard() }
     do {
-      progress.beginFile(files[index].content.byteCount)
-      let content = try await reader.content(of: files[index].item, to: progress.reading(spool.append))
-      report.bytesRead += content.byteCount
+      let content = try await read(index, to: &spool)
       files[index].content = content
       files[index].state = .verified
       _ = try all.apply(from: try spool.reader(), isRepair: false, refusesMismatch: true)

@@ -10,10 +10,10 @@ extension MailboxPass {
     try Task.checkCancellation()
     if try needsRepair(shelf) {
       report.repaired = true
-      return try await put(since: StateVector(), .repair)
+      return try await put(since: StateVector(), .repair, besides: shelf)
     }
     if isSnapshotOwed(shelf) {
-      try await put(since: StateVector(), nil)
+      try await put(since: StateVector(), nil, besides: shelf)
       return noteSnapshot()
     }
     var base = shelf.reach()
@@ -29,7 +29,7 @@ extension MailboxPass {
       }
       guard !base.covers(own.vector) else { return }
     }
-    try await put(since: base, nil)
+    try await put(since: base, nil, besides: shelf)
   }
 
   /// Whether a file that covers exactly what the store covers holds something else, and no repair says what this store
@@ -42,10 +42,14 @@ extension MailboxPass {
     return !equal.contains { $0.name.kind == .repair && $0.isFull && $0.header.fingerprint == own.fingerprint }
   }
 
-  private mutating func put(since base: StateVector, _ kind: MailboxFileName.Kind?) async throws {
+  private mutating func put(
+    since base: StateVector, _ kind: MailboxFileName.Kind?, besides shelf: MailboxShelf
+  ) async throws {
     let outgoing = Outgoing()
     defer { outgoing.discard() }
     let header = try store.writeDelta(since: base, to: progress.preparing(outgoing.append))
+    let relative = try relativeHeader(for: header, of: outgoing.end().byteCount, on: shelf)
+    if let relative { try outgoing.replaceHeader(ofLength: header.byteCount, with: relative) }
     let (check, byteCount) = try outgoing.end()
     let name = MailboxFileName(
       replica: writer, sequence: header.target[writer], check: check,
@@ -54,17 +58,31 @@ extension MailboxPass {
     let upload = MailboxUpload(
       name: name, byteCount: byteCount, after: memory.cursor, read: progress.uploading(byteCount, outgoing.read))
     let receipt = try await mailbox.put(upload)
-    if mailbox.kind == .log, !unremoved.contains(name) { remember(name, header, check, byteCount, receipt) }
+    if mailbox.kind == .log, !unremoved.contains(name) {
+      let content = EntryContent(header: header, reference: relative?.reference, check: check, byteCount: byteCount)
+      remember(name, content, receipt)
+    }
     report.written.append(name)
     report.bytesWritten += byteCount
   }
 
+  /// Returns the header with which a delta of so many bytes goes into the mailbox; nil if that is its own. One that
+  /// names another entry is written where it makes the file noticeably smaller, and only of version 3: builds that read
+  /// no other version than 2 do not know it.
+  private func relativeHeader(for header: DeltaHeader, of byteCount: Int, on shelf: MailboxShelf) -> RelativeHeader? {
+    switch settings.namesBases {
+    case .never: return nil
+    case .always: return shelf.relative(to: header, saving: .min)
+    case .whereItSaves:
+      // Nothing is looked at for the few replicas that most groups have.
+      guard header.version >= 3, header.byteCount >= 512 else { return nil }
+      return shelf.relative(to: header, saving: max(256, byteCount / 8))
+    }
+  }
+
   /// Remembers an entry that was put into a log and need not be read there.
-  private mutating func remember(
-    _ name: String, _ header: DeltaHeader, _ check: UInt64, _ byteCount: Int, _ receipt: MailboxReceipt
-  ) {
-    let content = EntryContent(header: header, check: check, byteCount: byteCount)
-    var entry = MailboxMemory.Entry(byteCount: byteCount, content: content)
+  private mutating func remember(_ name: String, _ content: EntryContent, _ receipt: MailboxReceipt) {
+    var entry = MailboxMemory.Entry(byteCount: content.byteCount, content: content)
     (entry.isVerified, entry.isJoined, entry.isBehindCursor) = (true, true, receipt.cursor == nil)
     memory.join(name, entry, nil)
     if let cursor = receipt.cursor { memory.cursor = cursor }
@@ -109,6 +127,13 @@ extension MailboxPass {
       try spool.withLock { try $0.read(at: offset, count) }
     }
     func discard() { spool.withLock { $0.discard() } }
+    func replaceHeader(ofLength length: Int, with header: RelativeHeader) throws {
+      try spool.withLock { spool in
+        let new = try spool.replacingHeader(ofLength: length, with: header.bytes)
+        spool.discard()
+        spool = new
+      }
+    }
 
     /// The checksum at the end, and the number of bytes.
     func end() throws -> (check: UInt64, byteCount: Int) {

@@ -94,13 +94,10 @@ extension MailboxPass {
   /// Applies a file. All of it is joined, covered by the vector or not; usually that is only what the vector does not
   /// cover.
   private mutating func apply(_ index: Int) async throws -> Bool {
-    let spool = DeltaSpool()
+    var spool = DeltaSpool()
     defer { spool.discard() }
     do {
-      progress.beginFile(files[index].content.byteCount)
-      let content = try await reader.content(
-        of: try await ahead.item(files[index].item), to: progress.reading(spool.append))
-      report.bytesRead += content.byteCount
+      let content = try await read(index, to: &spool)
       guard own.vector.covers(content.header.base) else {
         throw MailboxReader.Fault(.incomplete, "it has changed while it was looked at")
       }
@@ -128,6 +125,21 @@ extension MailboxPass {
     }
     own = try store.summary()
     return true
+  }
+
+  /// Reads a file to its end into an empty spool, with its header in full.
+  mutating func read(_ index: Int, to spool: inout DeltaSpool) async throws -> EntryContent {
+    let file = files[index]
+    progress.beginFile(file.content.byteCount)
+    let (content, relativeLength) = try await reader.content(
+      of: try await ahead.item(file.item), knownAs: file.content, to: progress.reading(spool.append))
+    report.bytesRead += content.byteCount
+    if let relativeLength {
+      let full = try spool.replacingHeader(ofLength: relativeLength, with: content.header.bytes)
+      spool.discard()
+      spool = full
+    }
+    return content
   }
 
   /// Joins the content of an entry and remembers in the same transaction that it is joined.

@@ -25,9 +25,7 @@ struct MailboxPass {
     /// Whether the store could not take it in this pass. It is in the mailbox all the same.
     var isRefused = false
 
-    var shelved: MailboxShelf.File {
-      MailboxShelf.File(name: name, header: content.header, check: content.check, byteCount: content.byteCount)
-    }
+    var shelved: MailboxShelf.File { MailboxShelf.File(name, content) }
   }
 
   let store: Store
@@ -62,6 +60,8 @@ struct MailboxPass {
   var lost: [MailboxItem] = []
   /// Those of them that are here and could not be removed: who puts one finds it there, and it is not what it says.
   var unremoved: Set<String> = []
+  /// Files whose headers name another one that has not been found.
+  var relative: [(item: MailboxItem, name: MailboxFileName, header: RelativeHeader)] = []
   var vectorEntryLimit = MailboxLimits.vectorEntries
   private var vectorEntries = 0
   /// Why the memory could not be kept.
@@ -91,6 +91,7 @@ struct MailboxPass {
       try await open(item)
       progress.nextFile()
     }
+    try await resolveReferences()
     let coming = files.filter { file in
       mailbox.kind == .folder && file.state == .opened || !own.vector.covers(file.content.header.target)
     }
@@ -100,6 +101,7 @@ struct MailboxPass {
     try await heal()
     try await takeIn()
     try await verifyTheRest()
+    noteUnresolved()
     save()
     try noteOthers()
     try noticeOlderCopy()
@@ -174,7 +176,7 @@ struct MailboxPass {
     case .available, .removed: break
     }
     do {
-      files.append(try await look(into: item, name))
+      if let file = try await look(into: item, name) { files.append(file) }
     } catch let fault as MailboxReader.Fault {
       note(item.name, fault)
       if fault.reason == .incomplete { doubtful.append((item, name)) }
@@ -191,27 +193,40 @@ struct MailboxPass {
     return known?.content == nil || isAskedFor(item)
   }
 
-  /// Returns what is known of an entry, or what its header contains.
-  private mutating func look(into item: MailboxItem, _ name: MailboxFileName) async throws -> Found {
+  /// Returns what is known of an entry, or what its header contains; nil if it names another entry for that, and is put
+  /// off until all have been looked at.
+  private mutating func look(into item: MailboxItem, _ name: MailboxFileName) async throws -> Found? {
     let known = memory[item.name]
     if let head = known?.unreadableHead, let fault = MailboxReader.fault(ofHead: head) { throw fault }
     memory[item.name]?.unreadableHead = nil
-    let header: DeltaHeader
     if let content = known?.content {
-      header = content.header
       if isAskedFor(item) { try await lookAgain(item) }
-    } else {
-      header = try await reader.header(of: try await ahead.item(item))
-      if mailbox.kind == .log { memory[item.name]?.version = nil }
+      return try found(item, name, content, isVerified: known?.isVerified == true)
     }
-    vectorEntries += header.target.count
+    let header = try await reader.header(of: try await ahead.item(item))
+    if mailbox.kind == .log { memory[item.name]?.version = nil }
+    switch header {
+    case .ordinary(let header):
+      return try found(item, name, EntryContent(header: header, check: name.check, byteCount: item.byteCount ?? 0))
+    case .relative(let header):
+      relative.append((item, name, header))
+      return nil
+    }
+  }
+
+  /// Notes what an entry contains.
+  mutating func found(
+    _ item: MailboxItem, _ name: MailboxFileName, _ content: EntryContent, isVerified: Bool = false
+  ) throws(MailboxReader.Fault) -> Found {
+    vectorEntries += content.header.target.count
     guard vectorEntries <= vectorEntryLimit else {
       throw MailboxReader.Fault(.waitsForOthers, "the files together name too many replicas")
     }
-    let content = known?.content ?? EntryContent(header: header, check: name.check, byteCount: item.byteCount ?? 0)
     memory[item.name]?.content = content
-    guard header.zone == name.zone else { throw MailboxReader.Fault(.wrongZone, "it belongs to another zone") }
-    return Found(item: item, name: name, content: content, state: known?.isVerified == true ? .verified : .opened)
+    guard content.header.zone == name.zone else {
+      throw MailboxReader.Fault(.wrongZone, "it belongs to another zone")
+    }
+    return Found(item: item, name: name, content: content, state: isVerified ? .verified : .opened)
   }
 
   /// Reports a file that is not taken in.
@@ -237,7 +252,9 @@ struct MailboxPass {
       try Task.checkCancellation()
       do {
         progress.beginFile(files[index].content.byteCount)
-        let content = try await reader.content(of: files[index].item, to: progress.reading())
+        let content = try await reader.content(
+          of: files[index].item, knownAs: files[index].content, to: progress.reading()
+        ).content
         progress.nextFile()
         files[index].content = content
         files[index].state = .verified
@@ -265,9 +282,7 @@ struct MailboxPass {
 
   /// Returns the entries that can be read.
   private func shelf() -> MailboxShelf {
-    var shelf = MailboxShelf(kind: mailbox.kind)
-    for file in files where isReadable(file) { shelf.add(file.shelved) }
-    return shelf
+    MailboxShelf(kind: mailbox.kind, files.filter(isReadable).map(\.shelved))
   }
 
   // MARK: Identity

@@ -51,18 +51,21 @@ struct MailboxReader {
 
   /// The header alone; the rest is not read.
   /// - Throws: `Fault`, `CancellationError`.
-  func header(of item: MailboxItem) async throws -> DeltaHeader {
+  func header(of item: MailboxItem) async throws -> MailboxHeader {
     var download = Download(item, mailbox)
-    return try await header(in: &download) { _ in }
+    return try await header(in: &download) { _ in }.header
   }
 
   /// Reads an entry to its end and compares its checksum. The sink takes the bytes as they come; its errors pass
-  /// through.
+  /// through. `known` is what its header was found to say.
+  /// - Returns: the content, and the number of bytes of its header if that names another entry.
   /// - Throws: `Fault`, `CancellationError`, what the sink throws.
-  func content(of item: MailboxItem, to sink: ([UInt8]) throws -> Void = { _ in }) async throws -> EntryContent {
+  func content(
+    of item: MailboxItem, knownAs known: EntryContent, to sink: ([UInt8]) throws -> Void = { _ in }
+  ) async throws -> (content: EntryContent, relativeLength: Int?) {
     var download = Download(item, mailbox)
     var tally = Tally()
-    let header = try await header(in: &download) { piece in
+    let (header, length) = try await header(in: &download) { piece in
       tally.add(piece)
       try sink(piece)
     }
@@ -71,7 +74,17 @@ struct MailboxReader {
       try sink(piece)
     }
     guard let check = tally.check else { throw Fault(.incomplete, "the checksum does not match") }
-    return EntryContent(header: header, check: check, byteCount: tally.byteCount)
+    switch header {
+    case .ordinary(let header):
+      return (EntryContent(header: header, check: check, byteCount: tally.byteCount), nil)
+    case .relative(let relative):
+      guard relative.reference == known.reference, relative.isForm(of: known.header) else {
+        throw Fault(.incomplete, "it has changed while it was looked at")
+      }
+      let content = EntryContent(
+        header: known.header, reference: known.reference, check: check, byteCount: tally.byteCount)
+      return (content, length)
+    }
   }
 
   /// Whether an entry is what its name says.
@@ -97,7 +110,9 @@ struct MailboxReader {
   }
 
   /// Reads pieces until they make a header. It is decoded again after each doubling, however small the pieces are.
-  private func header(in download: inout Download, _ sink: ([UInt8]) throws -> Void) async throws -> DeltaHeader {
+  private func header(in download: inout Download, _ sink: ([UInt8]) throws -> Void) async throws
+    -> (header: MailboxHeader, length: Int)
+  {
     var bytes: [UInt8] = []
     var next = 0
     while true {
@@ -108,7 +123,10 @@ struct MailboxReader {
         if bytes.count < next { continue }
       }
       do {
-        return try DeltaReader(bytes).header
+        guard let found = try MailboxHeader.decode(bytes) else {
+          throw WireError(.truncated, "the delta ends within its header")
+        }
+        return found
       } catch let error as WireError {
         if piece != nil, error.code == .truncated {
           next = 2 * bytes.count
@@ -124,12 +142,10 @@ struct MailboxReader {
   /// Returns the fault of an entry that begins like this, as far as that decides it; nil if it is to be read.
   static func fault(ofHead head: [UInt8]) -> Fault? {
     do {
-      _ = try DeltaReader(head)
+      _ = try MailboxHeader.decode(head)
       return nil
-    } catch let error as WireError where error.code != .truncated {
-      return Fault(error)
     } catch {
-      return nil
+      return Fault(error)
     }
   }
 

@@ -95,6 +95,10 @@ public struct MailboxSettings: Sendable {
   /// put. It is called on the pass's thread, up to some thousand times a second, and must be quick.
   public var onProgress: (@Sendable (MailboxProgress) -> Void)?
 
+  /// When a delta that is put names another entry instead of listing all replicas.
+  package enum NamesBases: Sendable { case never, whereItSaves, always }
+  package var namesBases = NamesBases.whereItSaves
+
   /// Creates the default settings, which suit an app: a new snapshot once the deltas since the last one are larger than
   /// it and than a mebibyte.
   public init() {}

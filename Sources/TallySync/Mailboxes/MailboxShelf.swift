@@ -9,16 +9,25 @@ struct MailboxShelf {
     var header: DeltaHeader
     var check: UInt64
     var byteCount: Int
+    /// The entry that its header names; nil if the header says everything.
+    var reference: RelativeHeader.Reference?
     /// Whether a store that has nothing can take it in.
     var isFull: Bool { header.base.isEmpty }
   }
 
   private let kind: MailboxKind
-  private(set) var files: [File] = []
+  let files: [File]
+  /// The entries that headers name.
+  private let references: Set<RelativeHeader.Reference>
 
-  init(kind: MailboxKind = .folder) { self.kind = kind }
-
-  mutating func add(_ file: File) { files.append(file) }
+  /// Of the readable files those whose headers say everything, or name one of these: what a file with another header
+  /// holds, newcomers cannot read, so that it does not count as being there.
+  init(kind: MailboxKind = .folder, _ readable: [File]) {
+    self.kind = kind
+    let ordinary = Set(readable.lazy.filter { $0.reference == nil }.map(\.name.reference))
+    files = readable.filter { $0.reference.map(ordinary.contains) ?? true }
+    references = Set(files.compactMap(\.reference))
+  }
 
   /// Returns the vector that a store that has nothing reaches from these files alone. A file whose base nothing leads
   /// to adds nothing.
@@ -36,6 +45,21 @@ struct MailboxShelf {
       }
     } while rest.count < count && !rest.isEmpty
     return reach
+  }
+
+  // MARK: References
+
+  /// Returns a shorter form of a header, which names one of these files that is going to stay; nil if none covers
+  /// enough to save what is asked for.
+  func relative(to header: DeltaHeader, saving minimum: Int) -> RelativeHeader? {
+    let candidates = files.lazy
+      .filter { $0.reference == nil && header.base.covers($0.header.target) && !isReplaced($0) }
+      .sorted { ($0.isFull ? 1 : 0, $0.header.target.total) > ($1.isFull ? 1 : 0, $1.header.target.total) }
+    let ordinary = header.byteCount
+    return candidates.prefix(16)
+      .compactMap { RelativeHeader(header, since: $0.header.target, of: $0.name.reference) }
+      .min { $0.byteCount < $1.byteCount }
+      .flatMap { ordinary - $0.byteCount >= minimum ? $0 : nil }
   }
 
   // MARK: Snapshots
@@ -59,7 +83,10 @@ struct MailboxShelf {
   /// is still in a snapshot that has been here for a while. A log shows everybody one order, so one snapshot is enough
   /// there; `count` asks for another number. The relation has no cycles, for any device and any part of the mailbox:
   /// nothing replaces the files that lead furthest, so they stay.
+  ///
+  /// What a header names stays as long as the file with that header.
   func isReplaced(_ file: File, by count: Int? = nil) -> Bool {
+    guard !references.contains(file.name.reference) || file.reference != nil else { return false }
     if file.name.isCopy, files.contains(where: { !$0.name.isCopy && $0.check == file.check }) { return true }
     let checks = files.lazy.filter { Self.replaces($0, file) }.map(\.check)
     return Set(checks).count >= count ?? (kind == .log ? 1 : 2)
@@ -72,6 +99,14 @@ struct MailboxShelf {
     guard file.isFull, snapshot.header.target == file.header.target else { return true }
     let (isRepair, wasRepair) = (snapshot.name.kind == .repair, file.name.kind == .repair)
     return isRepair != wasRepair ? isRepair : snapshot.check > file.check
+  }
+}
+
+extension MailboxShelf.File {
+  init(_ name: MailboxFileName, _ content: EntryContent) {
+    self.init(
+      name: name, header: content.header, check: content.check, byteCount: content.byteCount,
+      reference: content.reference)
   }
 }
 

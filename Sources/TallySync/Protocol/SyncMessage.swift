@@ -47,13 +47,7 @@ public struct SyncDigest: Sendable, Hashable {
 
   /// Creates the digest of a vector and a fingerprint.
   public init(vector: StateVector, fingerprint: Fingerprint) {
-    var hash = SipHash()
-    for entry in vector.entries {
-      hash.combine(word: entry.replica.high)
-      hash.combine(word: entry.replica.low)
-      hash.combine(word: entry.sequence)
-    }
-    vectorHash = hash.finalized()
+    vectorHash = vector.sipHash
     self.fingerprint = fingerprint
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import TallyCRDT
+import TallyWire
 
 /// Holds a delta between being read and being applied: in memory while it is small, in a file beyond that.
 final class DeltaSpool {
@@ -71,6 +72,31 @@ final class DeltaSpool {
     guard let file else { return Array(memory[min(offset, memory.count)..<min(offset + count, memory.count)]) }
     try file.seek(toOffset: UInt64(offset))
     return Array(try file.read(upToCount: count) ?? Data())
+  }
+
+  /// Returns the same delta with another header in the place of its first bytes, and the checksum that goes with it.
+  func replacingHeader(ofLength length: Int, with header: [UInt8]) throws -> DeltaSpool {
+    let spool = DeltaSpool()
+    var sum = SipHash()
+    func append(_ bytes: [UInt8]) throws {
+      bytes.withUnsafeBytes { sum.combine(bytes: $0) }
+      try spool.append(bytes)
+    }
+    do {
+      try append(header)
+      var offset = length
+      while case let count = min(Self.pieceSize, byteCount - 8 - offset), count > 0 {
+        try append(try read(at: offset, count))
+        offset += count
+      }
+      var writer = ByteWriter()
+      writer.fixed(sum.finalized())
+      try spool.append(writer.bytes)
+    } catch {
+      spool.discard()
+      throw error
+    }
+    return spool
   }
 
   /// Gives the file another name.

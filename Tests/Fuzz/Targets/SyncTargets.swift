@@ -4,6 +4,24 @@ import TallyWire
 @testable import TallyStore
 @testable import TallySync
 
+extension FuzzSamples {
+  /// An entry of a mailbox that leads to the first replica's beginning.
+  static let named: (content: [UInt8], name: MailboxFileName) = {
+    let content = seal(DeltaHeader(base: StateVector(), target: vector([(first, 2)]), version: 3).bytes)
+    let check = content.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    return (content, MailboxFileName(replica: first, sequence: 2, check: check, kind: .snapshot))
+  }()
+
+  /// What follows that entry, with a header that names it.
+  static func openRelativeDelta() throws -> [UInt8] {
+    var header = DeltaHeader(base: vector([(first, 2)]), target: self.header.target, version: 3)
+    header.fingerprint = self.header.fingerprint
+    let blocks = try write(header, blocks()).dropFirst(header.bytes.count).dropLast(9)
+    let relative = RelativeHeader(header, since: vector([(first, 2)]), of: named.name.reference)
+    return (relative?.bytes ?? []) + blocks
+  }
+}
+
 extension FuzzTarget {
   static let sync = [message, frames, session, mailboxName, mailboxFile]
 
@@ -72,7 +90,8 @@ extension FuzzTarget {
 
   /// A file in a mailbox, under a name that fits: the first byte chooses the kind.
   private static let mailboxFile = FuzzTarget(
-    "mailbox-file", seeds: try (0..<3).map { [$0] + (try FuzzSamples.openDeltas()[0]) }
+    "mailbox-file",
+    seeds: try (0..<3).map { [$0] + (try FuzzSamples.openDeltas()[0]) } + [[0] + (try FuzzSamples.openRelativeDelta())]
   ) { bytes in
     guard let first = bytes.first else { return }
     let kinds = MailboxFileName.Kind.allCases
@@ -81,8 +100,12 @@ extension FuzzTarget {
     let name = MailboxFileName(
       replica: FuzzSamples.first, sequence: 300, check: check, kind: kinds[Int(first) % kinds.count])
     // Only what reads as a delta is worth a store.
-    guard (try? FuzzSamples.read(content)) != nil || first & 0x80 != 0 else { return }
     let mailbox = MemoryMailbox()
+    if case .relative = (try? MailboxHeader.decode(content))?.header {
+      mailbox.place(FuzzSamples.named.content, as: FuzzSamples.named.name.text)
+    } else {
+      guard (try? FuzzSamples.read(content)) != nil || first & 0x80 != 0 else { return }
+    }
     mailbox.place(content, as: name.text)
     let store = try StoreSamples.store()
     _ = try store.sync(through: mailbox)

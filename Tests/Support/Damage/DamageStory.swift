@@ -63,6 +63,7 @@ package final class DamageStory {
     (self.seed, self.route, self.planted) = (seed, route, planted)
     random = SplitMix64(seed: seed)
     mint = RawMint(seed: seed)
+    if seed % 2 == 1 { settings.namesBases = .always }
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-damage-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
   }

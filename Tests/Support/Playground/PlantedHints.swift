@@ -104,6 +104,7 @@ package enum PlantedHints {
     "moveIsTouch order": 1,
     "moveIsRemoveAdd order": 1,
     "fraction order": 1,
+    "gapIsElement order": 1_809,
     "bareStay order": 6,
     "positionPurged order": 1,
     "lastHolds unique": 1,

@@ -200,6 +200,7 @@ package struct PlantedBug: Sendable {
     .init("moveIsTouch", .moveIsTouch, .order),
     .init("moveIsRemoveAdd", .moveIsRemoveAdd, .order),
     .init("fraction", .fraction, .order),
+    .init("gapIsElement", .gapIsElement, .order),
     .init("bareStay", .bareStay, .order),
     .init("positionPurged", .positionPurged, .order),
   ]

@@ -128,8 +128,11 @@ extension RawPlay {
       try String.fetchOne($0, sql: "SELECT sql FROM main.sqlite_master WHERE name = 'app_one'")
     }
     guard sql?.hasSuffix("ON N(body)") == true else { return }
-    func claim(_ id: String) throws -> FieldHistory? {
-      try store.history(of: AnyRecordName(id))?.fields.first { $0.field == "body" }
+    func claim(_ id: String) throws -> (value: Value, stamp: Stamp)? {
+      let record = try store.history(of: AnyRecordName(id))
+      guard let field = record?.fields.first(where: { $0.field == "body" }) else { return nil }
+      // An insert or a restore elsewhere may be later than what the column has from here.
+      return (field.value, max(field.stamp, record?.existence ?? field.stamp))
     }
     for id in aside where id.hasPrefix("N|~|") {
       guard let mine = try claim(id), case .text(let body) = mine.value else { continue }

@@ -1,0 +1,265 @@
+import Foundation
+import GRDB
+import Tally
+import TallyCRDT
+import TallyStore
+import TallyTesting
+import TallyWire
+import Testing
+
+@testable import TallySync
+
+/// A record of a type that needs version 3 of the formats.
+private struct Tile: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema("Tile", .text("text"), .counter("count"))
+  var id = RecordName<Tile>()
+  var text: String?
+  var count = 0
+}
+
+/// Files whose headers name another file instead of listing every replica that has ever written.
+@Suite(.timeLimit(.minutes(5))) struct RelativeFileTests {
+  private static var always: MailboxSettings {
+    var settings = MailboxSettings()
+    settings.namesBases = .always
+    return settings
+  }
+
+  private static func store() throws -> Store { try Store(inMemory: Schema(Tile.self)) }
+
+  private static func insert(_ text: String, _ store: Store) throws {
+    try store.write { try Tile(text: text).insert($0) }
+  }
+
+  /// So many replicas have written before, and nothing of it is left.
+  private static func crowd(_ count: Int, _ store: Store) throws {
+    var header = DeltaHeader(
+      base: StateVector(),
+      target: StateVector((0..<UInt64(count)).map { (ReplicaID(high: $0 &* 0x9E37_79B9_7F4A_7C15, low: $0), 3) }),
+      version: 3)
+    header.fingerprint = nil
+    var bytes: [UInt8] = []
+    var writer = try DeltaWriter(header: header) { bytes += $0 }
+    try writer.finish()
+    try store.apply(bytes)
+  }
+
+  private static func isRelative(_ bytes: [UInt8]) throws -> Bool {
+    guard case .relative = try MailboxHeader.decode(bytes)?.header else { return false }
+    return true
+  }
+
+  private static func relativeNames(_ mailbox: MemoryMailbox) throws -> [String] {
+    try mailbox.files.filter { try isRelative($0.bytes) }.map(\.name)
+  }
+
+  private static func texts(_ store: Store) throws -> [String] {
+    try store.read { try String.fetchAll($0, sql: "SELECT text FROM Tile ORDER BY text") }
+  }
+
+  /// The bytes of the file that one changed field costs, where so many replicas have written before.
+  private func cost(ofReplicas count: Int) throws -> Int {
+    let mailbox = MemoryMailbox()
+    let (a, b) = (try Self.store(), try Self.store())
+    try Self.crowd(count - 1, a)
+    try Self.insert("first", a)
+    try a.sync(through: mailbox)
+    try b.sync(through: mailbox)
+    try a.write { try $0.execute(sql: "UPDATE Tile SET text = 'second'") }
+    let report = try a.sync(through: mailbox)
+    #expect(report.written.count == 1)
+    try b.sync(through: mailbox)
+    try MailboxWorld.expectEqual([a, b])
+    return report.bytesWritten
+  }
+
+  @Test func aFieldCostsTheSameHoweverManyHaveWritten() throws {
+    let (few, many) = (try cost(ofReplicas: 2), try cost(ofReplicas: 1_000))
+    #expect(2 * many <= 3 * few, "\(many) bytes with 1,000 replicas, \(few) with two")
+  }
+
+  /// A build that reads version 2 alone would not know such a header.
+  @Test func whatVersion2CanSayIsSaidAsBefore() throws {
+    let mailbox = MemoryMailbox()
+    let store = try World.store(notes: 1)
+    var bytes: [UInt8] = []
+    let target = StateVector((0..<1_000).map { (ReplicaID(high: 7, low: $0), 3) })
+    var writer = try DeltaWriter(header: DeltaHeader(base: StateVector(), target: target)) { bytes += $0 }
+    try writer.finish()
+    try store.apply(bytes)
+    try store.sync(through: mailbox)
+    try World.change(stars: 5, store)
+    try World.insert(1, "more", store)
+    #expect(try store.sync(through: mailbox).bytesWritten > 16_000)
+    #expect(try Self.relativeNames(mailbox) == [])
+  }
+
+  /// Those who were there, and one who comes later, read the same.
+  @Test func everybodyReadsThem() throws {
+    let mailbox = MemoryMailbox()
+    let stores = try (0..<3).map { _ in try Self.store() }
+    for round in 0..<4 {
+      for (number, store) in stores.enumerated() {
+        try Self.insert("\(round) of \(number)", store)
+        try store.sync(through: mailbox, Self.always)
+      }
+    }
+    try MailboxWorld.settle(stores, mailbox, Self.always)
+    #expect(try Self.relativeNames(mailbox).count >= 10)
+    let late = try Self.store()
+    #expect(try late.sync(through: mailbox).pending.isEmpty)
+    try MailboxWorld.expectEqual(stores + [late])
+    // Nothing is read twice, by any of them.
+    for store in stores + [late] { #expect(try store.sync(through: mailbox).bytesRead == 0) }
+  }
+
+  /// A snapshot and a delta that names it, from a store that goes on to write.
+  private func named(_ mailbox: MemoryMailbox) throws -> (store: Store, snapshot: String, delta: String) {
+    let store = try Self.store()
+    try Self.insert("first", store)
+    let snapshot = try store.sync(through: mailbox, Self.always).written
+    try Self.insert("second", store)
+    let delta = try store.sync(through: mailbox, Self.always).written
+    #expect(try Self.relativeNames(mailbox) == delta)
+    return (store, try #require(snapshot.first), try #require(delta.first))
+  }
+
+  /// Whoever removes it, and whatever for: what builds on it is put once more for those who come later.
+  @Test func whatNewcomersCannotReadIsPutAgain() throws {
+    let mailbox = MemoryMailbox()
+    let (store, snapshot, delta) = try named(mailbox)
+    let other = try Self.store()
+    try other.sync(through: mailbox)
+    let bytes = try #require(mailbox.files.first { $0.name == snapshot }).bytes
+    try mailbox.remove(snapshot)
+    // The one who is late has nothing but a delta that it cannot read, and says so.
+    let late = try Self.store()
+    let report = try late.sync(through: mailbox)
+    #expect(report.pending.map(\.reason) == [.waitsForOthers] && report.pending.map(\.name) == [delta])
+    // Any device that has the content sees to it.
+    #expect(try other.sync(through: mailbox).written.count == 1)
+    #expect(try late.sync(through: mailbox).pending.isEmpty)
+    #expect(try store.sync(through: mailbox).written == [])
+    try MailboxWorld.expectEqual([store, other, late])
+    // If it comes back after all, it is read like any other.
+    mailbox.place(bytes, as: snapshot)
+    let later = try Self.store()
+    #expect(try later.sync(through: mailbox).pending.isEmpty)
+    try MailboxWorld.expectEqual([store, later])
+  }
+
+  /// A file that names another may arrive before it.
+  @Test func aFileWaitsForTheOneThatItNames() throws {
+    let mailbox = MemoryMailbox()
+    let (store, snapshot, delta) = try named(mailbox)
+    let late = try Self.store()
+    mailbox.faults.unlisted = [snapshot]
+    #expect(try late.sync(through: mailbox).pending.map(\.name) == [delta])
+    mailbox.faults.unlisted = []
+    #expect(try late.sync(through: mailbox).taken.count == 2)
+    try MailboxWorld.expectEqual([store, late])
+  }
+
+  /// It stays while a file names it, however many snapshots replace it, and goes with that one.
+  @Test func whatIsNamedStays() {
+    let (ann, ben) = (ReplicaID(high: 1, low: 1), ReplicaID(high: 2, low: 2))
+    func file(_ target: UInt64, base: UInt64 = 0, check: UInt64, by writer: ReplicaID, of: MailboxShelf.File? = nil)
+      -> MailboxShelf.File
+    {
+      let header = DeltaHeader(base: StateVector([(ann, base)]), target: StateVector([(ann, target)]), version: 3)
+      let name = MailboxFileName(replica: writer, sequence: target, check: check, kind: base == 0 ? .snapshot : .delta)
+      return .init(name: name, header: header, check: check, byteCount: 9, reference: of?.name.reference)
+    }
+    let first = file(2, check: 1, by: ann)
+    let second = file(5, base: 2, check: 2, by: ben, of: first)
+    let snapshots = [file(4, check: 3, by: ann), file(4, check: 4, by: ben)]
+    #expect(MailboxShelf([first] + snapshots).isReplaced(first))
+    let shelf = MailboxShelf([first, second] + snapshots)
+    #expect(!shelf.isReplaced(first) && shelf.reach()[ann] == 5)
+    let later = [file(6, check: 5, by: ann), file(6, check: 6, by: ben)]
+    #expect(MailboxShelf([first, second] + later).isReplaced(second))
+    #expect(!MailboxShelf([first, second] + later).isReplaced(first))
+    #expect(MailboxShelf([first] + later).isReplaced(first))
+    // Without it, what builds on it does not count as being there.
+    #expect(MailboxShelf([second] + snapshots).reach()[ann] == 4)
+  }
+
+  /// A log does not list again what a store has forgotten because newer entries replace it; it is asked for by name.
+  @Test func whatAStoreHasForgottenIsAskedForByName() async throws {
+    let log = MemoryLog()
+    let (a, b) = (try Self.store(), try Self.store())
+    try Self.insert("first", a)
+    let snapshot = try #require(try await a.sync(through: log, Self.always).written.first)
+    try await b.sync(through: log)
+    // As after a newer snapshot that was removed since, or in a copy of the file from before.
+    var memory = try MailboxMemory(of: log, in: b)
+    memory[snapshot] = nil
+    try memory.save()
+    try Self.insert("second", a)
+    let delta = try #require(try await a.sync(through: log, Self.always).written.first)
+    #expect(try await b.sync(through: log).taken == [delta])
+    try MailboxWorld.expectEqual([a, b])
+  }
+
+  /// Of a device that will not come back, and whose file cannot be read any longer, what it wrote is here: nobody is told
+  /// to wait.
+  @Test func nobodyWaitsForWhatIsHere() throws {
+    let mailbox = MemoryMailbox()
+    let (store, snapshot, delta) = try named(mailbox)
+    let other = try Self.store()
+    try other.apply(try store.delta())
+    try mailbox.remove(snapshot)
+    #expect(try other.sync(through: mailbox).pending.isEmpty)
+    #expect(mailbox.files.contains { $0.name == delta })
+  }
+
+  /// A damaged store takes the folder's content in the place of its own, also from files that name others.
+  @Test func aStoreHealsFromThem() throws {
+    let files = try SharedFolder()
+    let (a, before) = (try files.store("a"), try files.store("b"))
+    for text in ["first", "second"] {
+      try World.insert(1, text, a)
+      for store in [a, before] { try store.sync(through: files.mailbox, Self.always) }
+    }
+    #expect(try files.names.filter { try Self.isRelative(files.bytes($0)) }.count == 1)
+    let b = try files.tamper("b", before, "UPDATE Note SET text = 'damage' WHERE text = 'second 0'")
+    #expect(throws: StoreError.self) { try b.delta() }
+    #expect(try b.sync(through: files.mailbox, Self.always).isHealed)
+    try MailboxWorld.settle([a, b], files.mailbox, Self.always)
+    try MailboxWorld.expectEqual([a, b])
+  }
+
+  /// Its bytes are damaged on the way: noticed by the checksum of the file as it is, and put again by the others.
+  @Test func damageIsNoticed() throws {
+    for place in ["start", "header", "end"] {
+      let mailbox = MemoryMailbox()
+      let (store, _, delta) = try named(mailbox)
+      var bytes = try #require(mailbox.files.first { $0.name == delta }).bytes
+      let index = place == "start" ? 6 : place == "header" ? 40 : bytes.count - 9
+      bytes[index] ^= 0x10
+      mailbox.place(bytes, as: delta)
+      let late = try Self.store()
+      let report = try late.sync(through: mailbox)
+      #expect(try Self.texts(late) == ["first"], "\(place)")
+      #expect(report.pending.map(\.name) == [delta], "\(place)")
+      try MailboxWorld.settle([store, late], mailbox)
+      try MailboxWorld.expectEqual([store, late])
+    }
+  }
+
+  /// What was noted of a file reads back, and what was noted of an ordinary one has the bytes of before.
+  @Test func whatIsRememberedReadsBackTheSame() throws {
+    let mailbox = MemoryMailbox()
+    let (store, snapshot, delta) = try named(mailbox)
+    try store.sync(through: mailbox)
+    let memory = try MailboxMemory(of: mailbox, in: store)
+    let entries = (try #require(memory[snapshot]), try #require(memory[delta]))
+    #expect(entries.0.encoded.first == 1 && entries.1.encoded.first == 2)
+    guard case .file(let name) = MailboxFileName.parse(snapshot) else { throw CocoaError(.coderReadCorrupt) }
+    #expect(entries.1.content?.reference == name.reference && entries.0.content?.reference == nil)
+    #expect(try MailboxMemory.Entry(entries.1.encoded) == entries.1)
+    for count in 0..<entries.1.encoded.count {
+      #expect(throws: WireError.self) { try MailboxMemory.Entry(Array(entries.1.encoded.prefix(count))) }
+    }
+  }
+}
