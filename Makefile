@@ -43,7 +43,7 @@ export BUILT
 .PHONY: demo test run-tests build-tests build-release long crash simulate planted planted-check soak models models-gate
 .PHONY: api api-check docs docs-check lint format strict examples release-symbols test-triggers test-macros test-network test-relay
 .PHONY: test-inspector relay-tests relay-proxies container demos show show-pictures relay-demo bench-relay relay-load bench bench-short instructions instructions-gate walk floors
-.PHONY: install install-built uninstall embedded other-tools second-opinion fuzz sanitize coverage setup setup-all clean
+.PHONY: install install-built uninstall embedded other-tools old-builds second-opinion fuzz sanitize coverage setup setup-all clean
 
 demo: setup
 	$(SWIFT) run $(TESTING) Scorebook
@@ -289,6 +289,11 @@ embedded:
 other-tools: setup
 	$(SWIFT) build $(TESTING) --product tally
 	bash Scripts/other-tools.sh
+
+# Lets stores of an older build and of this one exchange in every order. SEED=7 plays the same random histories again, HISTORIES=400 plays
+# more of them, ONLY='order 0123' a part.
+old-builds: setup
+	bash Scripts/old-builds.sh
 
 # Compares the tool with a model, in Python, of what a person must see: Docs/Fuzzing.md. SECONDS sets the time; FLAGS: --seed 7.
 second-opinion: setup

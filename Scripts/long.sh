@@ -37,6 +37,7 @@ steps=(
   "8 test: make test"
   "$(scaled 17) rebuilds: TALLY_CASES=$(scaled 10000) make test ONLY=RebuildFamilyTests BUILT=1"
   "2 other-tools: make other-tools"
+  "$((25 + $(scaled 3))) old-builds: make old-builds SEED=$first HISTORIES=$(scaled 20)"
   "10 planted: make planted-check"
   "6 triggers: make test-triggers"
   "15 build-all: make build-tests TRAITS=all"

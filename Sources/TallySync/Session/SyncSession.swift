@@ -229,7 +229,9 @@ public struct SyncSession: Sendable {
   /// - Throws: `SyncError.upgradeRequired` if the peer could not read a delta.
   func checkVersion(of header: DeltaHeader) throws(SyncError) {
     guard header.version > wireVersion else { return }
-    throw SyncError(.upgradeRequired, "the peer knows no counters, which this side has; the app there is too old")
+    throw SyncError(
+      .upgradeRequired,
+      "the app on the peer's side is too old: it knows no counters, greatest or least values, or ordered relationships")
   }
   /// The vector of the store, as far as the session knows.
   package var standing: StateVector { own?.vector ?? StateVector() }
