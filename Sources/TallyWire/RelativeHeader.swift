@@ -24,14 +24,15 @@ package struct RelativeHeader: Hashable, Sendable {
 
   private struct Change: Hashable {
     var replica: ReplicaID
-    /// By how much the base exceeds the target of the reference, and the target the base.
     var base, advance: UInt64
+    /// At most twice the largest sequence.
+    var target: UInt64 { base + advance }
   }
 
   package let reference: Reference
   /// The hash of the vector to which the reference leads: what is resolved by another vector would pass for something
   /// that it is not, and the checksum at the end knows nothing of the reference's bytes.
-  private let vectorHash: UInt64
+  package let vectorHash: UInt64
   private let version: UInt8
   private let zone: ZoneID
   private let fingerprint: Fingerprint?
@@ -44,9 +45,9 @@ package struct RelativeHeader: Hashable, Sendable {
     (self.reference, vectorHash) = (reference, vector.sipHash)
     (version, zone, fingerprint) = (header.version, header.zone, header.fingerprint)
     changes = header.target.entries.compactMap { entry in
-      let (base, known) = (header.base[entry.replica], vector[entry.replica])
-      guard entry.sequence > known else { return nil }
-      return Change(replica: entry.replica, base: base - known, advance: entry.sequence - base)
+      guard entry.sequence > vector[entry.replica] else { return nil }
+      let base = header.base[entry.replica]
+      return Change(replica: entry.replica, base: base, advance: entry.sequence - base)
     }
   }
 
@@ -55,27 +56,28 @@ package struct RelativeHeader: Hashable, Sendable {
     (self.reference, self.vectorHash, self.changes) = (reference, vectorHash, changes)
   }
 
-  /// Whether a vector is the target of the reference.
-  package func fits(_ vector: StateVector) -> Bool { vector.sipHash == vectorHash }
+  /// Whether a vector covers everything that the delta holds, which can be told without the reference: of a replica that
+  /// is not listed it holds nothing.
+  package func isCovered(by vector: StateVector) -> Bool {
+    changes.allSatisfy { $0.advance == 0 || $0.target <= vector[$0.replica] }
+  }
 
-  /// Returns the ordinary header, given the target of the reference.
-  /// - Throws: `WireError.checksumMismatch` for any other vector; `.malformed` if a sequence is out of range;
+  /// Returns the ordinary header, given the target of the reference. Its hash is for the caller to compare.
+  /// - Throws: `WireError.malformed` if a replica is listed whose sequence is the same, or is behind;
   ///   `.limitExceeded` for too many replicas.
   package func resolved(by vector: StateVector) throws(WireError) -> DeltaHeader {
-    guard fits(vector) else { throw WireError(.checksumMismatch, "the reference leads to another vector") }
-    var (base, target) = (vector, vector)
+    guard vector.count + changes.lazy.filter({ vector[$0.replica] == 0 }).count <= WireLimits.replicas else {
+      throw WireError(.limitExceeded, "a header has more than \(WireLimits.replicas) replicas")
+    }
     for change in changes {
-      let (from, overflow) = vector[change.replica].addingReportingOverflow(change.base)
-      let (to, second) = from.addingReportingOverflow(change.advance)
-      guard !overflow, !second, to <= UInt64(Int64.max) else {
-        throw WireError(.malformed, "a sequence is out of range")
+      let known = vector[change.replica]
+      guard change.base >= known, change.target > known else {
+        throw WireError(.malformed, "a header lists what has not changed")
       }
-      base[change.replica] = from
-      target[change.replica] = to
     }
-    guard target.count <= WireLimits.replicas else {
-      throw WireError(.limitExceeded, "replicas: \(target.count) exceeds \(WireLimits.replicas)")
-    }
+    // Of two entries of one replica the greater counts.
+    let base = StateVector(vector.entries.map { ($0.replica, $0.sequence) } + changes.map { ($0.replica, $0.base) })
+    let target = StateVector(vector.entries.map { ($0.replica, $0.sequence) } + changes.map { ($0.replica, $0.target) })
     return DeltaHeader(zone: zone, base: base, target: target, fingerprint: fingerprint, version: version)
   }
 
@@ -85,11 +87,11 @@ package struct RelativeHeader: Hashable, Sendable {
     guard (version, zone, fingerprint) == (header.version, header.zone, header.fingerprint) else { return false }
     var rest = changes[...]
     for entry in header.target.entries {
-      let advance = entry.sequence - header.base[entry.replica]
+      let base = header.base[entry.replica]
       if let change = rest.first, change.replica == entry.replica {
-        guard change.advance == advance, change.base <= header.base[entry.replica] else { return false }
+        guard (change.base, change.target) == (base, entry.sequence) else { return false }
         rest = rest.dropFirst()
-      } else if advance > 0 {
+      } else if entry.sequence > base {
         return false
       }
     }
@@ -139,8 +141,9 @@ package struct RelativeHeader: Hashable, Sendable {
       if let last = changes.last?.replica, !(last < change.replica) {
         throw WireError(.malformed, "the replicas are not ascending")
       }
-      guard change.base > 0 || change.advance > 0 else {
-        throw WireError(.malformed, "a header lists what has not changed")
+      let limit = UInt64(Int64.max)
+      guard change.base <= limit, change.advance <= limit - change.base, change.target > 0 else {
+        throw WireError(.malformed, "a sequence is out of range")
       }
       changes.append(change)
     }

@@ -160,6 +160,23 @@ private struct Tile: Entity, Codable, FetchableRecord, PersistableRecord {
     try MailboxWorld.expectEqual([store, late])
   }
 
+  /// Names the snapshot that stays longest, not one that newer ones replace or that holds what was purged.
+  @Test func theLatestSnapshotIsNamed() throws {
+    let ann = ReplicaID(high: 1, low: 1)
+    func file(_ target: UInt64, _ check: UInt64) -> MailboxShelf.File {
+      let header = DeltaHeader(base: StateVector(), target: StateVector([(ann, target)]), version: 3)
+      let name = MailboxFileName(replica: ann, sequence: target, check: check, kind: .snapshot)
+      return .init(name: name, header: header, check: check, byteCount: 9)
+    }
+    let header = DeltaHeader(base: StateVector([(ann, 400)]), target: StateVector([(ann, 401)]), version: 3)
+    let shelf = MailboxShelf([file(100, 1), file(300, 2), file(200, 3)])
+    #expect(shelf.relative(to: header, saving: .min, removals: StateVector())?.reference.check == 2)
+    #expect(shelf.relative(to: header, saving: .min, removals: StateVector([(ann, 301)])) == nil)
+    #expect(shelf.relative(to: header, saving: 1_000, removals: StateVector()) == nil)
+    let other = MailboxShelf([file(100, 1), file(500, 2), file(501, 3)])
+    #expect(other.relative(to: header, saving: .min, removals: StateVector()) == nil)
+  }
+
   /// It stays while a file names it, however many snapshots replace it, and goes with that one.
   @Test func whatIsNamedStays() {
     let (ann, ben) = (ReplicaID(high: 1, low: 1), ReplicaID(high: 2, low: 2))
@@ -176,32 +193,137 @@ private struct Tile: Entity, Codable, FetchableRecord, PersistableRecord {
     #expect(MailboxShelf([first] + snapshots).isReplaced(first))
     let shelf = MailboxShelf([first, second] + snapshots)
     #expect(!shelf.isReplaced(first) && shelf.reach()[ann] == 5)
+    // A file that is replaced itself holds nothing back, also if its writer never removes it.
     let later = [file(6, check: 5, by: ann), file(6, check: 6, by: ben)]
     #expect(MailboxShelf([first, second] + later).isReplaced(second))
-    #expect(!MailboxShelf([first, second] + later).isReplaced(first))
-    #expect(MailboxShelf([first] + later).isReplaced(first))
-    // Without it, what builds on it does not count as being there.
+    #expect(MailboxShelf([first, second] + later).isReplaced(first))
+    // Without it, or with other bytes under its name, what builds on it does not count as being there.
     #expect(MailboxShelf([second] + snapshots).reach()[ann] == 4)
+    var other = first
+    other.check = 9
+    #expect(MailboxShelf([other, second] + snapshots).reach()[ann] == 4)
+    // A copy of it goes as any copy does.
+    var copy = first
+    copy.name.isCopy = true
+    #expect(MailboxShelf([first, copy, second]).isReplaced(copy))
   }
 
-  /// A log does not list again what a store has forgotten because newer entries replace it; it is asked for by name.
+  /// A log does not list again what a store has forgotten because newer entries replace it; it is asked for by name, and
+  /// what builds on it is there for everybody.
   @Test func whatAStoreHasForgottenIsAskedForByName() async throws {
     let log = MemoryLog()
     let (a, b) = (try Self.store(), try Self.store())
     try Self.insert("first", a)
     let snapshot = try #require(try await a.sync(through: log, Self.always).written.first)
     try await b.sync(through: log)
-    // As after a newer snapshot that was removed since, or in a copy of the file from before.
     var memory = try MailboxMemory(of: log, in: b)
+    memory.fewestPast = 0
     memory[snapshot] = nil
     try memory.save()
     try Self.insert("second", a)
     let delta = try #require(try await a.sync(through: log, Self.always).written.first)
-    #expect(try await b.sync(through: log).taken == [delta])
+    let report = try await b.sync(through: log, Self.always)
+    #expect(report.taken == [delta] && report.written == [])
+    let before = log.reads
+    #expect(try await b.sync(through: log, Self.always).bytesRead == 0 && log.reads == before)
     try MailboxWorld.expectEqual([a, b])
   }
 
-  /// Of a device that will not come back, and whose file cannot be read any longer, what it wrote is here: nobody is told
+  /// A drive may bring a file long after the snapshot that it names was replaced and removed, when its writer is gone.
+  @Test func aFileThatComesVeryLateIsReadByThoseWhoKnewWhatItNames() throws {
+    let (mailbox, laptop) = (MemoryMailbox(), MemoryMailbox())
+    let (a, c) = (try Self.store(), try Self.store())
+    try Self.insert("first", a)
+    let first = try #require(try a.sync(through: mailbox, Self.always).written.first)
+    for file in mailbox.files { laptop.place(file.bytes, as: file.name) }
+    try c.sync(through: laptop, Self.always)
+    try Self.insert("of the laptop", c)
+    let late = try #require(try c.sync(through: laptop, Self.always).written.first)
+    let bytes = try #require(laptop.files.first { $0.name == late }).bytes
+    #expect(try Self.isRelative(bytes))
+    // Two snapshots replace the first.
+    var eager = Self.always
+    (eager.deltaBytes, eager.minimumDeltaWeight) = (0, 1 << 20)
+    for number in 0..<6 {
+      try Self.insert("later \(number)", a)
+      try a.sync(through: mailbox, eager)
+    }
+    #expect(!mailbox.files.contains { $0.name == first })
+    mailbox.place(bytes, as: late)
+    let report = try a.sync(through: mailbox, Self.always)
+    #expect(report.taken == [late] && report.pending.isEmpty && report.written.count == 1)
+    let newcomer = try Self.store()
+    #expect(try newcomer.sync(through: mailbox, Self.always).pending.isEmpty)
+    #expect(try Self.texts(newcomer).contains("of the laptop"))
+    try MailboxWorld.expectEqual([a, newcomer])
+  }
+
+  /// What another device has forwarded is in nobody's own file: it is waited for, whoever wrote it.
+  @Test func whatWasForwardedIsWaitedFor() async throws {
+    let mailbox = MemoryMailbox()
+    let (a, c, d, f) = (try Self.store(), try Self.store(), try Self.store(), try Self.store())
+    try Self.insert("first", a)
+    let snapshot = try #require(try a.sync(through: mailbox, Self.always).written.first)
+    try Self.insert("second", d)
+    try c.sync(through: mailbox, Self.always)
+    _ = try await World.sync(c, d)
+    // It has written nothing of its own.
+    #expect(try c.summary().replica == nil || c.vector[c.summary().replica ?? ReplicaID(high: 0, low: 0)] == 0)
+    let delta = try #require(try c.sync(through: mailbox, Self.always).written.first)
+    #expect(try Self.relativeNames(mailbox) == [delta])
+    mailbox.faults.unlisted = [snapshot]
+    try f.apply(try a.delta())
+    let report = try f.sync(through: mailbox, Self.always)
+    #expect(report.pending.map(\.name) == [delta] && !report.isComplete)
+    mailbox.faults.unlisted = []
+    #expect(try f.sync(through: mailbox, Self.always).isComplete)
+    try MailboxWorld.expectEqual([c, f])
+  }
+
+  /// A log does not notice that bytes have changed: who reads the entry does, though what it names seems to be missing.
+  @Test(arguments: [5, 21, 30, 36]) func aDamagedReferenceIsFoundInALog(_ index: Int) async throws {
+    let log = MemoryLog()
+    let store = try Self.store()
+    for text in ["first", "second"] {
+      try Self.insert(text, store)
+      try await store.sync(through: log, Self.always)
+    }
+    let name = try #require(log.names.last)
+    log.change(name) { $0[index] ^= 1 }
+    let late = try Self.store()
+    for _ in 0..<3 { for store in [late, store] { try await store.sync(through: log, Self.always) } }
+    #expect(try await late.sync(through: log, Self.always).isComplete)
+    try MailboxWorld.expectEqual([store, late])
+  }
+
+  /// What cannot be resolved is read once, and not in each pass.
+  @Test func whatCannotBeResolvedIsReadOnce() throws {
+    let mailbox = MemoryMailbox()
+    let (_, snapshot, delta) = try named(mailbox)
+    try mailbox.remove(snapshot)
+    let late = try Self.store()
+    #expect(try late.sync(through: mailbox).pending.map(\.name) == [delta])
+    mailbox.faults.unreadable = [delta]
+    #expect(try late.sync(through: mailbox).pending.map(\.reason) == [.waitsForOthers])
+  }
+
+  /// A store that has forgotten what its own file names removes it once everything is in others: nobody can read it, and
+  /// it may hold what was purged.
+  @Test func anOwnFileThatNobodyCanReadGoes() throws {
+    let mailbox = MemoryMailbox()
+    let (store, snapshot, delta) = try named(mailbox)
+    try mailbox.remove(snapshot)
+    var memory = try MailboxMemory(of: mailbox, in: store)
+    for name in [snapshot, delta] { memory[name] = nil }
+    try memory.save()
+    try store.sync(through: mailbox)
+    #expect(try store.sync(through: mailbox).removed == [delta])
+    let late = try Self.store()
+    #expect(try late.sync(through: mailbox).isComplete)
+    try MailboxWorld.expectEqual([store, late])
+  }
+
+  /// Of a device that will not come back, and whose file cannot be read any longer, what it held is here: nobody is told
   /// to wait.
   @Test func nobodyWaitsForWhatIsHere() throws {
     let mailbox = MemoryMailbox()

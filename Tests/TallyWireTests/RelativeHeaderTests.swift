@@ -27,7 +27,7 @@ import Testing
   private static let bytes = [UInt8](
     [
       [0x54, 0x4C, 3, 5], Array(0xA0...0xAF), [0xC8, 1], [1, 2, 3, 4, 5, 6, 7, 8], [1],
-      [0x52, 0x26, 0x0C, 0x29, 0x3C, 0xB0, 0xC6, 0xCA], [2], Array(0xB0...0xBF), [0, 3], Array(0xC0...0xCF), [7, 0],
+      [0x52, 0x26, 0x0C, 0x29, 0x3C, 0xB0, 0xC6, 0xCA], [2], Array(0xB0...0xBF), [5, 3], Array(0xC0...0xCF), [7, 0],
       [0, 0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 0, 2],
     ].joined())
   private static let header = DeltaHeader(
@@ -81,6 +81,7 @@ import Testing
     others[3] = DeltaHeader(base: Self.vector(199, 5, 7), target: Self.vector(200, 8, 7), version: 3)
     for other in others { #expect(!relative.isForm(of: other), "\(other)") }
     #expect(!relative.isForm(of: DeltaHeader(base: Self.vector(200, 5, 6), target: Self.vector(200, 8, 6), version: 3)))
+    #expect(!relative.isForm(of: DeltaHeader(base: Self.vector(200, 4, 7), target: Self.vector(200, 7, 7), version: 3)))
   }
 
   @Test func whatNoWriterWritesIsRefused() throws {
@@ -100,47 +101,32 @@ import Testing
     // Twice the same replica, or in the wrong order.
     #expect(code { $0.replaceSubrange(first + 18..<first + 34, with: $0[first..<first + 16]) } == .malformed)
     #expect(code { $0[first] = 0xFF } == .malformed)
-    // A replica of which nothing differs.
-    #expect(code { $0[first + 17] = 0 } == .malformed)
+    // A sequence of 0, and one beyond all.
+    #expect(code { ($0[first + 16], $0[first + 17]) = (0, 0) } == .malformed)
+    let most = Array(repeating: UInt8(0xFF), count: 8) + [0x7F]
+    #expect(code { $0.replaceSubrange(first + 16..<first + 17, with: most) } == .malformed)
     // Numbers that are not in their shortest form, or too large.
     #expect(code { $0.replaceSubrange(20..<22, with: [0x88, 0]) } == .malformed)
     #expect(code { $0.replaceSubrange(20..<22, with: Array(repeating: 0xFF, count: 9) + [1]) } == .malformed)
     #expect(code { $0.replaceSubrange(first - 1..<first, with: [0xFF, 0xFF, 7]) } == .limitExceeded)
   }
 
-  /// The hash is that of the vector which is named, so that no other is taken for it.
-  @Test func onlyTheVectorThatWasMeantResolvesIt() throws {
+  /// What is listed must differ from the vector, and not be behind it.
+  @Test func onlyWhatHasChangedIsListed() throws {
     let relative = try Self.decoded(Self.bytes)
-    #expect(relative.fits(Self.known))
-    for vector in [Self.vector(200, 4, 0), Self.vector(200, 5, 1), StateVector()] {
-      #expect { try relative.resolved(by: vector) } throws: { ($0 as? WireError)?.code == .checksumMismatch }
-    }
-  }
-
-  @Test func sequencesStayInRange() throws {
-    let top = UInt64(Int64.max)
-    for (known, b, code) in [(top - 3, 3, nil), (top - 2, 3, WireError.Code.malformed), (0, UInt64.max, .malformed)] {
-      let vector = Self.vector(1, known, 0)
-      var bytes = Self.bytes
-      let place = 4 + 16 + 2 + 8 + 1
-      var writer = ByteWriter()
-      writer.fixed(vector.sipHash)
-      bytes.replaceSubrange(place..<place + 8, with: writer.bytes)
-      writer.bytes = []
-      writer.varint(b)
-      bytes.replaceSubrange(place + 26..<place + 27, with: writer.bytes)
-      let relative = try Self.decoded(bytes)
-      if let code {
-        #expect { try relative.resolved(by: vector) } throws: { ($0 as? WireError)?.code == code }
-      } else {
-        #expect(try relative.resolved(by: vector).target[Self.ben] == top)
-      }
+    #expect(relative.vectorHash == Self.known.sipHash)
+    for vector in [Self.vector(200, 6, 0), Self.vector(200, 8, 0), Self.vector(200, 5, 7), Self.vector(200, 5, 8)] {
+      #expect { try relative.resolved(by: vector) } throws: { ($0 as? WireError)?.code == .malformed }
     }
     let many = StateVector((0..<UInt64(WireLimits.replicas)).map { (ReplicaID(high: 0, low: $0), 1) })
-    let header = DeltaHeader(
-      base: many.merging(Self.vector(0, 1, 0)), target: many.merging(Self.vector(0, 2, 0)), version: 3)
-    let relative = try #require(RelativeHeader(header, since: many, of: Self.reference))
     #expect { try relative.resolved(by: many) } throws: { ($0 as? WireError)?.code == .limitExceeded }
+  }
+
+  /// Without the vector it is known whether anything in the delta is new.
+  @Test func whatIsInItIsKnownWithoutTheVector() throws {
+    let relative = try Self.decoded(Self.bytes)
+    #expect(relative.isCovered(by: Self.vector(0, 8, 0)) && relative.isCovered(by: Self.vector(0, 9, 1)))
+    #expect(!relative.isCovered(by: Self.vector(300, 7, 300)))
   }
 
   /// Only a mailbox knows the file that is named.

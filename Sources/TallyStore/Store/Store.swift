@@ -163,6 +163,7 @@ public final class Store: Sendable {
   }
 
   private func prepare(isNew: Bool, schema: Schema?) throws {
+    var catalog: Catalog?
     try perform { db in
       let connection = try Connection(on: db)
       // Another process may have created the tables since the file was looked at.
@@ -188,6 +189,7 @@ public final class Store: Sendable {
             if !isNew || isEmpty { session.isSchemaChecked = true }
             if missing?.hasLists == true || hasOldLog { try transaction.listAnew() }
             if let incarnation { try transaction.renew(incarnation) }
+            catalog = transaction.catalog
           }
           return ((), nil)
         }
@@ -195,6 +197,8 @@ public final class Store: Sendable {
       db.clearSchemaCache()
       return commit
     }
+    // What reads first need not read the schema again.
+    catalogCache.withLock { $0 = catalog }
   }
 
   /// Makes dropped tables again, before anything takes what was in them for deleted.

@@ -190,6 +190,8 @@ public struct MailboxItem: Sendable, Hashable {
 
 /// The limits of a pass.
 public enum MailboxLimits {
+  /// The maximum number of forgotten entries whose vectors a store remembers, and of the entries of these vectors.
+  static let (pastEntries, pastVectorEntries) = (64, 1 << 16)
   /// The maximum number of entries that a listing returns, and that a store remembers of a mailbox.
   public static let files = 50_000
   /// The maximum number of vector entries, of all files together, that a pass keeps in memory. Files beyond that wait.

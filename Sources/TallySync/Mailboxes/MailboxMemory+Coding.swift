@@ -8,6 +8,40 @@ extension MailboxMemory {
   fileprivate static let version: UInt8 = 1
   /// The version of a note about an entry whose header names another one.
   fileprivate static let referenceVersion: UInt8 = 2
+  /// The key of where forgotten entries led to.
+  static let pastKey = "/past"
+
+  var encodedPast: [UInt8] {
+    var writer = ByteWriter()
+    writer.byte(Self.referenceVersion)
+    writer.varint(past.count)
+    for entry in past {
+      writer.reference(entry.reference)
+      writer.varint(entry.byteCount)
+      writer.varint(entry.target.count)
+      for entry in entry.target.entries {
+        writer.replica(entry.replica)
+        writer.varint(entry.sequence)
+      }
+    }
+    return writer.bytes
+  }
+
+  static func decodePast(_ bytes: [UInt8]) throws(WireError) -> [Past] {
+    try bytes.reading { reader throws(WireError) in
+      try reader.version(Self.referenceVersion...Self.referenceVersion)
+      var past: [Past] = []
+      for _ in 0..<(try reader.count(limit: MailboxLimits.pastEntries, "forgotten entries")) {
+        let (reference, byteCount) = (try reader.reference(), try reader.size())
+        var entries: [(ReplicaID, UInt64)] = []
+        for _ in 0..<(try reader.count(limit: MailboxLimits.pastVectorEntries, "replicas")) {
+          entries.append((try reader.replica(), try reader.varint()))
+        }
+        past.append(Past(reference: reference, target: StateVector(entries), byteCount: byteCount))
+      }
+      return past
+    }
+  }
 
   func encodeHead(_ doubt: Int64) -> [UInt8] {
     var writer = ByteWriter()
@@ -39,10 +73,19 @@ extension MailboxMemory.Entry {
     static let unreadable: UInt8 = 32, behindCursor: UInt8 = 64, stale: UInt8 = 128
   }
 
+  /// What an entry has to do with headers that name others: a byte of its own, in notes of version 2.
+  private enum ReferenceFlag {
+    static let named: UInt8 = 1, relative: UInt8 = 2
+  }
+
   var encoded: [UInt8] {
     var writer = ByteWriter()
     let reference = content?.reference
-    writer.byte(reference == nil ? MailboxMemory.version : MailboxMemory.referenceVersion)
+    let isOrdinary = reference == nil && relative == nil
+    writer.byte(isOrdinary ? MailboxMemory.version : MailboxMemory.referenceVersion)
+    if !isOrdinary {
+      writer.byte((reference == nil ? 0 : ReferenceFlag.named) | (relative == nil ? 0 : ReferenceFlag.relative))
+    }
     writer.byte(
       (version == nil ? 0 : Flag.version) | (byteCount == nil ? 0 : Flag.byteCount)
         | (content == nil ? 0 : Flag.content) | (isVerified ? Flag.verified : 0) | (isJoined ? Flag.joined : 0)
@@ -57,12 +100,12 @@ extension MailboxMemory.Entry {
       writer.bytes += header.bytes
       writer.fixed(content.check)
       writer.varint(content.byteCount)
-      if let reference {
-        writer.replica(reference.writer)
-        writer.varint(reference.sequence)
-        writer.fixed(reference.check)
-        writer.byte(reference.kind)
-      }
+      if let reference { writer.reference(reference) }
+    }
+    if let relative {
+      let bytes = relative.bytes
+      writer.varint(bytes.count)
+      writer.bytes += bytes
     }
     if let unreadableHead {
       writer.varint(unreadableHead.count)
@@ -75,6 +118,7 @@ extension MailboxMemory.Entry {
   init(_ bytes: [UInt8]) throws(WireError) {
     self = try bytes.reading { reader throws(WireError) in
       let version = try reader.version(MailboxMemory.version...MailboxMemory.referenceVersion)
+      let references = version == MailboxMemory.version ? 0 : try reader.byte()
       let flags = try reader.byte()
       var entry = MailboxMemory.Entry()
       if flags & Flag.version != 0 { entry.version = try reader.text(limit: .max, "a version") }
@@ -82,12 +126,14 @@ extension MailboxMemory.Entry {
       if flags & Flag.content != 0 {
         let header = try Self.header(Array(try reader.bytes()))
         var content = EntryContent(header: header, check: try reader.fixed(), byteCount: try reader.size())
-        if version == MailboxMemory.referenceVersion {
-          content.reference = RelativeHeader.Reference(
-            writer: try reader.replica(), sequence: try reader.varint(), check: try reader.fixed(),
-            kind: try reader.byte())
-        }
+        if references & ReferenceFlag.named != 0 { content.reference = try reader.reference() }
         entry.content = content
+      }
+      if references & ReferenceFlag.relative != 0 {
+        guard case .relative(let header) = try MailboxHeader.decode(Array(try reader.bytes()))?.header else {
+          throw WireError(.malformed, "a header cannot be read")
+        }
+        entry.relative = header
       }
       if flags & Flag.unreadable != 0 { entry.unreadableHead = Array(try reader.bytes()) }
       if flags & Flag.stale != 0 { entry.staleSince = Int(try reader.zigzag()) }
@@ -116,7 +162,20 @@ extension [UInt8] {
   }
 }
 
+extension ByteWriter {
+  fileprivate mutating func reference(_ reference: RelativeHeader.Reference) {
+    replica(reference.writer)
+    varint(reference.sequence)
+    fixed(reference.check)
+    byte(reference.kind)
+  }
+}
+
 extension ByteReader {
+  fileprivate mutating func reference() throws(WireError) -> RelativeHeader.Reference {
+    RelativeHeader.Reference(writer: try replica(), sequence: try varint(), check: try fixed(), kind: try byte())
+  }
+
   @discardableResult
   fileprivate mutating func version(_ known: ClosedRange<UInt8>) throws(WireError) -> UInt8 {
     let version = try byte()

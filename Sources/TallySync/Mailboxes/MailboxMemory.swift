@@ -27,9 +27,18 @@ struct MailboxMemory {
     var isBehindCursor = false
     /// The day, counted from 1970, since when it holds what this store has removed for good; nil if it does not.
     var staleSince: Int?
+    /// The header of an entry that names another one which this store does not know; nil once it is known.
+    var relative: RelativeHeader?
     /// The beginning of an entry that this version cannot read. Whether it still cannot is asked of these bytes, and
     /// not of the mailbox.
     var unreadableHead: [UInt8]?
+  }
+
+  /// What is left of the memory of an entry.
+  struct Past: Hashable {
+    var reference: RelativeHeader.Reference
+    var target: StateVector
+    var byteCount: Int
   }
 
   private let store: Store
@@ -42,6 +51,10 @@ struct MailboxMemory {
   /// The cursor from which to continue; nil to list everything.
   var cursor: MailboxCursor?
   private(set) var entries: [String: Entry] = [:]
+  /// Where forgotten entries led to, the latest last: headers that come late may name them.
+  private(set) var past: [Past] = []
+  /// The fewest replicas of an entry that is kept in `past`; headers with fewer are written in full.
+  var fewestPast = 32
   /// The checksums of what was joined.
   private var joined: Set<UInt64> = []
   /// The notes that are in the file.
@@ -89,21 +102,38 @@ struct MailboxMemory {
     let (cursor, doubt) = try Self.decodeHead(head)
     guard doubt == self.doubt else { return forget() }
     self.cursor = cursor
-    for (name, bytes) in saved where name != Self.headKey { entries[name] = try Entry(bytes) }
+    for (name, bytes) in saved where name != Self.headKey && name != Self.pastKey { entries[name] = try Entry(bytes) }
+    if let bytes = saved[Self.pastKey] { past = try Self.decodePast(bytes) }
     joined = Set(entries.values.lazy.filter(\.isJoined).compactMap(\.content?.check))
   }
 
   /// Begins again.
   private mutating func forget() {
     isReplacing = isReplacing || !saved.isEmpty
-    (cursor, entries, joined, saved) = (nil, [:], [], [:])
+    (cursor, entries, joined, saved, past) = (nil, [:], [], [:], [])
   }
 
   // MARK: Entries
 
   subscript(name: String) -> Entry? {
     get { entries[name] }
-    set { entries[name] = newValue }
+    set {
+      if newValue == nil { notePast(name, entries[name]?.content) }
+      entries[name] = newValue
+    }
+  }
+
+  /// Keeps where an entry led to that is forgotten, if another one may name it.
+  private mutating func notePast(_ name: String, _ content: EntryContent?) {
+    guard let content, content.reference == nil, content.header.base.isEmpty,
+      content.header.target.count >= fewestPast, case .file(let name) = MailboxFileName.parse(name)
+    else { return }
+    past.removeAll { $0.reference == name.reference }
+    past.append(Past(reference: name.reference, target: content.header.target, byteCount: content.byteCount))
+    var count = past.reduce(0) { $0 + $1.target.count }
+    while past.count > MailboxLimits.pastEntries || count > MailboxLimits.pastVectorEntries {
+      count -= past.removeFirst().target.count
+    }
   }
 
   /// Returns what is known of an entry, if it is still the same.
@@ -160,9 +190,11 @@ struct MailboxMemory {
   /// With a cursor every name counts, since it is not listed again; without one only what was read.
   private func encoded() -> [String: [UInt8]] {
     var values: [String: [UInt8]] = [:]
-    for (name, entry) in entries where cursor != nil || entry.content != nil || entry.unreadableHead != nil {
+    for (name, entry) in entries
+    where cursor != nil || entry.content != nil || entry.unreadableHead != nil || entry.relative != nil {
       values[name] = entry.encoded
     }
+    if !past.isEmpty { values[Self.pastKey] = encodedPast }
     // A place with nothing in it needs no memory.
     if !values.isEmpty || cursor != nil || !saved.isEmpty { values[Self.headKey] = encodeHead(doubt) }
     return values

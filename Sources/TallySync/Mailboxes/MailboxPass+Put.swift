@@ -72,11 +72,11 @@ extension MailboxPass {
   private func relativeHeader(for header: DeltaHeader, of byteCount: Int, on shelf: MailboxShelf) -> RelativeHeader? {
     switch settings.namesBases {
     case .never: return nil
-    case .always: return shelf.relative(to: header, saving: .min)
+    case .always: return shelf.relative(to: header, saving: .min, removals: removals.all)
     case .whereItSaves:
       // Nothing is looked at for the few replicas that most groups have.
       guard header.version >= 3, header.byteCount >= 512 else { return nil }
-      return shelf.relative(to: header, saving: max(256, byteCount / 8))
+      return shelf.relative(to: header, saving: max(256, byteCount / 8), removals: removals.all)
     }
   }
 
@@ -92,10 +92,14 @@ extension MailboxPass {
   /// counts, not what it has just put.
   mutating func remove(from shelf: MailboxShelf) async throws {
     let stale = Set(replacedStale(on: shelf))
-    let names = files.filter { file in
+    let replaced = files.filter { file in
       isReadable(file)
         && (stale.contains(file.item.name) || file.name.replica == writer && shelf.isReplaced(file.shelved))
-    }.map(\.item.name)
+    }
+    // What names another goes before it.
+    let names =
+      unreadable(besides: shelf) + replaced.filter { $0.content.reference != nil }.map(\.item.name)
+      + replaced.filter { $0.content.reference == nil }.map(\.item.name)
     guard !names.isEmpty else { return }
     do {
       try await mailbox.remove(names)

@@ -5,64 +5,102 @@ import TallyWire
 /// written (`Docs/WireFormat.md`, section 3.1).
 ///
 /// A header is resolved once; from then on the store remembers what it says in full, whatever becomes of the file that
-/// it names. That one has an ordinary header, so nothing is resolved twice. It stays as long as a file that names it is
-/// there. If it goes all the same, since it holds what was removed for good, or because a device has not seen the other
-/// file yet, newcomers cannot read the other any longer: it counts as missing, and what it held is put again.
+/// it names. That one has an ordinary header, so nothing is resolved twice. It stays until the file that names it is
+/// replaced as well. If it goes all the same, since it holds what was removed for good, or because its owner has not
+/// seen the other file yet, newcomers cannot read the other any longer: it counts as missing, and whoever can still read
+/// it, since a store remembers where forgotten snapshots led to, puts what it held again.
 extension MailboxPass {
   /// Resolves the headers that name other files, now that all files have been looked at.
   /// - Throws: `CancellationError`.
   mutating func resolveReferences() async throws {
     guard !relative.isEmpty else { return }
-    var vectors: [RelativeHeader.Reference: StateVector] = [:]
-    for file in files where file.content.reference == nil {
-      vectors[file.name.reference] = file.content.header.target
+    var vectors: [RelativeHeader.Reference: [(hash: UInt64, vector: StateVector)]] = [:]
+    func add(_ reference: RelativeHeader.Reference, _ vector: StateVector) {
+      vectors[reference, default: []].append((vector.sipHash, vector))
     }
-    // A log does not list again what a store has forgotten since newer entries replace it.
-    var asked: Set<RelativeHeader.Reference> = []
+    let named = Set(relative.map(\.header.reference))
+    for file in files where file.content.reference == nil && named.contains(file.name.reference) {
+      add(file.name.reference, file.content.header.target)
+    }
+    for past in memory.past where vectors[past.reference] == nil && named.contains(past.reference) {
+      // A log does not list again what a store has forgotten since newer entries replace it. Others may still read it.
+      if mailbox.kind == .log, let file = try await lookUp(past) { files.append(file) }
+      add(past.reference, past.target)
+    }
     let found = relative
     relative = []
     for (item, name, header) in found {
       try Task.checkCancellation()
-      if vectors[header.reference] == nil, mailbox.kind == .log, asked.insert(header.reference).inserted {
-        vectors[header.reference] = try await target(of: header.reference, zone: name.zone)
-      }
-      guard let vector = vectors[header.reference], header.fits(vector) else {
-        relative.append((item, name, header))
+      guard let match = vectors[header.reference]?.first(where: { $0.hash == header.vectorHash }) else {
+        try await keepUnresolved(item, name, header)
         continue
       }
-      do throws(MailboxReader.Fault) {
+      do {
+        try checkLimit(with: match.vector)
         let content = EntryContent(
-          header: try resolve(header, vector), reference: header.reference, check: name.check,
+          header: try resolve(header, match.vector), reference: header.reference, check: name.check,
           byteCount: item.byteCount ?? 0)
-        files.append(try self.found(item, name, content))
-      } catch let fault {
+        let isVerified = memory[item.name]?.isVerified == true
+        files.append(try self.found(item, name, content, isVerified: isVerified))
+      } catch let fault as MailboxReader.Fault {
         note(item.name, fault)
         if fault.reason == .incomplete { doubtful.append((item, name)) }
       }
     }
   }
 
-  /// Reports the files whose headers name one that has not arrived. Where the store has all that the writer had written
-  /// by then, it waits for nothing: what the writer had from others is in files of their own.
+  private func resolve(_ header: RelativeHeader, _ vector: StateVector) throws -> DeltaHeader {
+    do { return try header.resolved(by: vector) } catch { throw MailboxReader.Fault(error) }
+  }
+
+  /// Keeps a header that names what is not known. It is read to its end once: what it names may be missing because its
+  /// own bytes are damaged.
+  private mutating func keepUnresolved(
+    _ item: MailboxItem, _ name: MailboxFileName, _ header: RelativeHeader
+  ) async throws {
+    if memory[item.name]?.relative == nil {
+      do {
+        try await reader.verify(item, is: name.check)
+      } catch let fault as MailboxReader.Fault {
+        note(item.name, fault)
+        if fault.reason == .incomplete { doubtful.append((item, name)) }
+        if fault.isLost { lost.append(item) }
+        return
+      }
+      memory[item.name]?.relative = header
+      memory[item.name]?.isVerified = true
+    }
+    relative.append((item, name, header))
+  }
+
+  /// Returns an entry of a log that this store has forgotten; nil if it cannot be read.
+  /// - Throws: `CancellationError`.
+  private mutating func lookUp(_ past: MailboxMemory.Past) async throws -> Found? {
+    guard let name = MailboxFileName(past.reference, zone: .default) else { return nil }
+    let item = MailboxItem(name: name.text)
+    do {
+      guard case .ordinary(let header) = try await reader.header(of: item) else { return nil }
+      let content = EntryContent(header: header, check: name.check, byteCount: past.byteCount)
+      memory[item.name] = MailboxMemory.Entry(content: content)
+      names.append(name)
+      return try found(item, name, content)
+    } catch is MailboxReader.Fault {
+      return nil
+    }
+  }
+
+  /// Reports the files whose headers name one that has not arrived, as far as they hold what is not here.
   mutating func noteUnresolved() {
-    for (item, name, _) in relative where name.sequence > own.vector[name.replica] {
+    for (item, _, header) in relative where !header.isCovered(by: own.vector) {
       note(item.name, .init(.waitsForOthers, "it builds on a file that has not arrived"))
     }
   }
 
-  private func resolve(_ header: RelativeHeader, _ vector: StateVector) throws(MailboxReader.Fault) -> DeltaHeader {
-    do throws(WireError) { return try header.resolved(by: vector) } catch { throw MailboxReader.Fault(error) }
-  }
-
-  /// Returns the vector to which an entry of a log leads that this store does not remember; nil if it cannot be read.
-  /// - Throws: `CancellationError`.
-  private func target(of reference: RelativeHeader.Reference, zone: ZoneID) async throws -> StateVector? {
-    guard let name = MailboxFileName(reference, zone: zone) else { return nil }
-    do {
-      guard case .ordinary(let header) = try await reader.header(of: MailboxItem(name: name.text)) else { return nil }
-      return header.target
-    } catch is MailboxReader.Fault {
-      return nil
-    }
+  /// The names of this store's files that nobody can read any longer, since what they name is gone, once everything is
+  /// in others.
+  func unreadable(besides shelf: MailboxShelf) -> [String] {
+    let own = relative.filter { isOwn($0.name) && $0.header.isCovered(by: self.own.vector) }
+    guard !own.isEmpty, elsewhere.isEmpty, shelf.reach().covers(self.own.vector) else { return [] }
+    return own.map(\.item.name)
   }
 }

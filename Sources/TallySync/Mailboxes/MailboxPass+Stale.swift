@@ -11,7 +11,7 @@ extension MailboxPass {
   /// Notes since when files of this store are stale.
   mutating func noteStale() {
     let (today, due) = (today, today - window)
-    for file in files where isOwn(file) && isReadable(file) {
+    for file in files where isOwn(file.name) && isReadable(file) {
       let target = file.content.header.target
       let known = memory[file.item.name]?.staleSince
       var since: Int?
@@ -26,8 +26,8 @@ extension MailboxPass {
 
   /// Whether this store sees to a file: it has put it, under this id or one that it has given up, or a device without
   /// an id yet has, perhaps this store itself.
-  private func isOwn(_ file: Found) -> Bool {
-    let author = file.name.replica
+  func isOwn(_ name: MailboxFileName) -> Bool {
+    let author = name.replica
     return author == writer || author == ReplicaID(high: 0, low: 0) || removals.former[author] > 0
   }
 

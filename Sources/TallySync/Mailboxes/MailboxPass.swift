@@ -63,7 +63,7 @@ struct MailboxPass {
   /// Files whose headers name another one that has not been found.
   var relative: [(item: MailboxItem, name: MailboxFileName, header: RelativeHeader)] = []
   var vectorEntryLimit = MailboxLimits.vectorEntries
-  private var vectorEntries = 0
+  private(set) var vectorEntries = 0
   /// Why the memory could not be kept.
   private var failure: (any Error)?
   var report = MailboxReport()
@@ -77,6 +77,7 @@ struct MailboxPass {
     reader = MailboxReader(mailbox: mailbox)
     ahead = MailboxReadAhead(mailbox)
     memory = try MailboxMemory(of: mailbox, in: store)
+    if settings.namesBases == .always { memory.fewestPast = 0 }
     own = try store.summary()
     formerReplica = own.replica
   }
@@ -190,7 +191,7 @@ struct MailboxPass {
     guard item.state == .available, case .file(let name) = MailboxFileName.parse(item.name) else { return false }
     let known = memory[item.name]
     guard name.zone == .default, known?.unreadableHead == nil else { return false }
-    return known?.content == nil || isAskedFor(item)
+    return known?.content == nil && known?.relative == nil || isAskedFor(item)
   }
 
   /// Returns what is known of an entry, or what its header contains; nil if it names another entry for that, and is put
@@ -203,6 +204,10 @@ struct MailboxPass {
       if isAskedFor(item) { try await lookAgain(item) }
       return try found(item, name, content, isVerified: known?.isVerified == true)
     }
+    if let header = known?.relative {
+      relative.append((item, name, header))
+      return nil
+    }
     let header = try await reader.header(of: try await ahead.item(item))
     if mailbox.kind == .log { memory[item.name]?.version = nil }
     switch header {
@@ -214,15 +219,21 @@ struct MailboxPass {
     }
   }
 
+  /// - Throws: `MailboxReader.Fault` if all vectors together would have too many entries with another one.
+  func checkLimit(with vector: StateVector) throws(MailboxReader.Fault) {
+    guard vectorEntries + vector.count <= vectorEntryLimit else {
+      throw MailboxReader.Fault(.waitsForOthers, "the files together name too many replicas")
+    }
+  }
+
   /// Notes what an entry contains.
   mutating func found(
     _ item: MailboxItem, _ name: MailboxFileName, _ content: EntryContent, isVerified: Bool = false
   ) throws(MailboxReader.Fault) -> Found {
+    try checkLimit(with: content.header.target)
     vectorEntries += content.header.target.count
-    guard vectorEntries <= vectorEntryLimit else {
-      throw MailboxReader.Fault(.waitsForOthers, "the files together name too many replicas")
-    }
     memory[item.name]?.content = content
+    memory[item.name]?.relative = nil
     guard content.header.zone == name.zone else {
       throw MailboxReader.Fault(.wrongZone, "it belongs to another zone")
     }

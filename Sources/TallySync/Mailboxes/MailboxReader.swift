@@ -87,6 +87,15 @@ struct MailboxReader {
     }
   }
 
+  /// Reads an entry to its end and compares its checksum.
+  /// - Throws: `Fault`, `CancellationError`.
+  func verify(_ item: MailboxItem, is check: UInt64) async throws {
+    var download = Download(item, mailbox)
+    var tally = Tally()
+    while let piece = try await download.next() { tally.add(piece) }
+    guard tally.check == check else { throw Fault(.incomplete, "the checksum does not match") }
+  }
+
   /// Whether an entry is what its name says.
   /// - Throws: what keeps it from being read to the end that was listed.
   func isWhole(_ item: MailboxItem, check: UInt64) async throws -> Bool {

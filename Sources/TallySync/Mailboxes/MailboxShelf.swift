@@ -17,16 +17,21 @@ struct MailboxShelf {
 
   private let kind: MailboxKind
   let files: [File]
-  /// The entries that headers name.
-  private let references: Set<RelativeHeader.Reference>
+  private let snapshots: [File]
+  /// The entries that the headers of files name which nothing replaces.
+  private var references: Set<RelativeHeader.Reference> = []
 
   /// Of the readable files those whose headers say everything, or name one of these: what a file with another header
   /// holds, newcomers cannot read, so that it does not count as being there.
   init(kind: MailboxKind = .folder, _ readable: [File]) {
     self.kind = kind
-    let ordinary = Set(readable.lazy.filter { $0.reference == nil }.map(\.name.reference))
+    // What has other bytes than its name says cannot be told by its name.
+    let ordinary = Set(readable.lazy.filter { $0.reference == nil && $0.check == $0.name.check }.map(\.name.reference))
     files = readable.filter { $0.reference.map(ordinary.contains) ?? true }
-    references = Set(files.compactMap(\.reference))
+    snapshots = files.filter(\.isFull)
+    for file in files {
+      if let reference = file.reference, !isInOthers(file, by: nil) { references.insert(reference) }
+    }
   }
 
   /// Returns the vector that a store that has nothing reaches from these files alone. A file whose base nothing leads
@@ -49,24 +54,25 @@ struct MailboxShelf {
 
   // MARK: References
 
-  /// Returns a shorter form of a header, which names one of these files that is going to stay; nil if none covers
-  /// enough to save what is asked for.
-  func relative(to header: DeltaHeader, saving minimum: Int) -> RelativeHeader? {
-    let candidates = files.lazy
-      .filter { $0.reference == nil && header.base.covers($0.header.target) && !isReplaced($0) }
-      .sorted { ($0.isFull ? 1 : 0, $0.header.target.total) > ($1.isFull ? 1 : 0, $1.header.target.total) }
-    let ordinary = header.byteCount
-    return candidates.prefix(16)
+  /// Returns a shorter form of a header, which names a snapshot that is going to stay; nil if none covers enough to save
+  /// what is asked for. A snapshot that does not cover `removals` goes soon.
+  func relative(to header: DeltaHeader, saving minimum: Int, removals: StateVector) -> RelativeHeader? {
+    let byteCount = header.byteCount
+    return
+      snapshots
+      .map { (file: $0, total: $0.header.target.total) }
+      .sorted { ($0.total, $0.file.check) > ($1.total, $1.file.check) }
+      .lazy.map(\.file)
+      .filter { $0.check == $0.name.check && $0.header.target.covers(removals) && !isInOthers($0, by: nil) }
+      .prefix(4)
       .compactMap { RelativeHeader(header, since: $0.header.target, of: $0.name.reference) }
-      .min { $0.byteCount < $1.byteCount }
-      .flatMap { ordinary - $0.byteCount >= minimum ? $0 : nil }
+      .first { byteCount - $0.byteCount >= minimum }
   }
 
   // MARK: Snapshots
 
   /// Whether the deltas that no snapshot covers outweigh the largest snapshot.
   func isSnapshotDue(_ settings: MailboxSettings) -> Bool {
-    let snapshots = files.filter(\.isFull)
     let loose = files.filter { file in
       !file.isFull && !snapshots.contains { $0.header.target.covers(file.header.target) }
     }
@@ -84,11 +90,15 @@ struct MailboxShelf {
   /// there; `count` asks for another number. The relation has no cycles, for any device and any part of the mailbox:
   /// nothing replaces the files that lead furthest, so they stay.
   ///
-  /// What a header names stays as long as the file with that header.
+  /// What the header of a file names stays until that file is replaced as well.
   func isReplaced(_ file: File, by count: Int? = nil) -> Bool {
-    guard !references.contains(file.name.reference) || file.reference != nil else { return false }
     if file.name.isCopy, files.contains(where: { !$0.name.isCopy && $0.check == file.check }) { return true }
-    let checks = files.lazy.filter { Self.replaces($0, file) }.map(\.check)
+    return !references.contains(file.name.reference) && isInOthers(file, by: count)
+  }
+
+  /// Whether everything in a file is also in so many other snapshots.
+  private func isInOthers(_ file: File, by count: Int?) -> Bool {
+    let checks = snapshots.lazy.filter { Self.replaces($0, file) }.map(\.check)
     return Set(checks).count >= count ?? (kind == .log ? 1 : 2)
   }
 

@@ -197,6 +197,17 @@ package final class MemoryLog: Mailbox {
   /// The number of callers that wait for news.
   package var waiterCount: Int { state.withLock { $0.waiting.count } }
 
+  /// Changes what is kept of an entry, as a disk does that nobody watches.
+  package func change(_ name: String, _ body: (inout [UInt8]) -> Void) {
+    state.withLock { state in
+      for index in state.rows.indices where state.rows[index].name == name && state.rows[index].bytes != nil {
+        var bytes = state.rows[index].bytes ?? []
+        body(&bytes)
+        state.rows[index].bytes = bytes
+      }
+    }
+  }
+
   /// Loses what came after a position, as a log that is restored from a backup.
   package func goBack(to count: Int) { state.withLock { $0.rows.removeLast(max(0, $0.rows.count - count)) } }
 

@@ -186,7 +186,11 @@ public final class World {
     let watch = try replica.watch()
     var settings = MailboxSettings()
     // So few replicas would always be listed in full; in every other world files refer to each other all the same.
-    if seed / 4 % 2 == 1 { settings.namesBases = .always }
+    if seed / 4 % 2 == 1 {
+      settings.namesBases = .always
+      // So that what they refer to is replaced and removed.
+      if seed / 8 % 2 == 1 { (settings.deltaBytes, settings.minimumDeltaWeight) = (1 << 10, 1 << 8) }
+    }
     let report = try replica.store.blockingSync(through: replica.mailbox, settings)
     note("replica \(index) visits the mailbox, takes \(report.taken.count), puts \(report.written.count)")
     for name in report.taken { replica.seen.formUnion(shelved[name] ?? EventSet()) }
