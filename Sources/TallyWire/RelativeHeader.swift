@@ -1,8 +1,8 @@
 import TallyCRDT
 
 /// A header of a delta in a mailbox that names another entry of the mailbox for its vectors and says only where they
-/// differ from that entry's target (`Docs/WireFormat.md`, section 3.1). Without it, one changed field costs 18 bytes for
-/// each replica that has ever written.
+/// differ from that entry's target (`Docs/WireFormat.md`, section 3.1). Without it, one changed field costs 18 bytes
+/// for each replica that has ever written.
 ///
 /// A mailbox resolves it when it reads the entry; nothing else knows of it, and the rest of the delta is the same
 /// bytes. The reference is an entry with an ordinary header, so no chain of names has to be followed.
@@ -56,8 +56,8 @@ package struct RelativeHeader: Hashable, Sendable {
     (self.reference, self.vectorHash, self.changes) = (reference, vectorHash, changes)
   }
 
-  /// Whether a vector covers everything that the delta holds, which can be told without the reference: of a replica that
-  /// is not listed it holds nothing.
+  /// Whether a vector covers everything that the delta holds, which can be told without the reference: of a replica
+  /// that is not listed it holds nothing.
   package func isCovered(by vector: StateVector) -> Bool {
     changes.allSatisfy { $0.advance == 0 || $0.target <= vector[$0.replica] }
   }

@@ -22,7 +22,7 @@ import Testing
     return header
   }
 
-  /// The bytes of the page: the reference, the hash of its vector (which the peer of `Tests/Stranger` has computed), then
+  /// The bytes of the page: the reference, the hash of its vector (which the peer of `Tests/Stranger` computed), then
   /// what differs from that vector, then what every header ends with.
   private static let bytes = [UInt8](
     [

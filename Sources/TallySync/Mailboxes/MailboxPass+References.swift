@@ -7,8 +7,8 @@ import TallyWire
 /// A header is resolved once; from then on the store remembers what it says in full, whatever becomes of the file that
 /// it names. That one has an ordinary header, so nothing is resolved twice. It stays until the file that names it is
 /// replaced as well. If it goes all the same, since it holds what was removed for good, or because its owner has not
-/// seen the other file yet, newcomers cannot read the other any longer: it counts as missing, and whoever can still read
-/// it, since a store remembers where forgotten snapshots led to, puts what it held again.
+/// seen the other file yet, newcomers cannot read the other any longer. Then that one counts as missing, and a store
+/// that can still read it, since it remembers where forgotten snapshots led to, puts what it held again.
 extension MailboxPass {
   /// Resolves the headers that name other files, now that all files have been looked at.
   /// - Throws: `CancellationError`.

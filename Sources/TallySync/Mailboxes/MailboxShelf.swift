@@ -54,8 +54,8 @@ struct MailboxShelf {
 
   // MARK: References
 
-  /// Returns a shorter form of a header, which names a snapshot that is going to stay; nil if none covers enough to save
-  /// what is asked for. A snapshot that does not cover `removals` goes soon.
+  /// Returns a shorter form of a header, which names a snapshot that is going to stay; nil if none covers enough to
+  /// save what is asked for. A snapshot that does not cover `removals` goes soon.
   func relative(to header: DeltaHeader, saving minimum: Int, removals: StateVector) -> RelativeHeader? {
     let byteCount = header.byteCount
     return
