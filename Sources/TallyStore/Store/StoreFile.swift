@@ -95,10 +95,11 @@ package enum StoreFile {
     )
   }
 
-  /// Refuses a store of a format that is no longer read, as far as its first bytes say so.
-  package static func refuseOlderFormat(_ path: String, _ files: any StoreFiles) throws(StoreError) {
+  /// Refuses a store of a format that is not read here, as far as its first bytes say so. A number far beyond this
+  /// version's is taken for damage; none of those that are refused is one bit away from it.
+  package static func refuseOtherFormat(_ path: String, _ files: any StoreFiles) throws(StoreError) {
     guard let stamp = headerStamp(path, files), stamp.application == Format.applicationID,
-      (1..<Format.oldest).contains(stamp.version)
+      (1...2 * Format.version).contains(stamp.version)
     else { return }
     try check(stamp.version, of: path)
   }

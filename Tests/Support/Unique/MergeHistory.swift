@@ -11,6 +11,9 @@ import TallyTesting
 ///
 /// A merge takes no name away, nor what refers to it, nor what it owns. What nobody has deleted is there at the end, by
 /// itself or by the record that it gave way to; all devices show the same, and nothing is left to merge.
+///
+/// In every fourth history stores are files: apps are started again, some with a newer schema, other programs write
+/// plain SQL, and a trigger of the app's keeps a log.
 package final class MergeHistory {
   package static let schema = Schema([
     EntitySchema(
@@ -21,6 +24,13 @@ package final class MergeHistory {
       .toMany("ranked", to: "Tag", ordered: true)),
     EntitySchema("Icon", .text("file"), .reference("tag", to: "Tag", onDelete: .cascade)),
   ])
+  /// What the app's next version has.
+  private static let laterSchema = Schema(
+    schema.entities.map { entity in
+      var entity = entity
+      if entity.type == "Tag" { entity.fields.append(.text("hint")) }
+      return entity
+    } + [EntitySchema("Shelf", .toMany("tags", to: "Tag"))])
   private static let names = ["Work", "Home"]
   private static let devices = 3
   private static let tags = (1...6).map { "Tag|~|\($0)" }
@@ -30,6 +40,9 @@ package final class MergeHistory {
   private struct Device {
     var store: Store
     var clock: ShredStage.Clock
+    var options: StoreOptions
+    var path: String?
+    var schema = MergeHistory.schema
   }
 
   private var random: SplitMix64
@@ -39,8 +52,14 @@ package final class MergeHistory {
   /// The tags that a person has deleted, each with all that the device knew to have given way to it.
   private var deleted = Set<String>()
 
+  /// Where the stores are; nil if they are in memory.
+  private let folder: URL?
+
   private init(_ seed: UInt64, _ planted: PlantedFault) throws {
     random = SplitMix64(seed: seed)
+    let place = FileManager.default.temporaryDirectory.appendingPathComponent("tally-merge-\(UUID().uuidString)")
+    folder = seed % 4 == 2 ? place : nil
+    if let folder { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
     for number in 0..<Self.devices {
       let clock = ShredStage.Clock(Int64(number) * 20_000 - 20_000)
       var options = StoreOptions()
@@ -49,8 +68,19 @@ package final class MergeHistory {
       options.mintReplica = { ReplicaID(high: UInt64(number + 1), low: 7) }
       let time = time
       options.now = { Date(timeIntervalSince1970: Double(max(1, time.value + clock.value)) / 1000) }
-      devices.append(Device(store: try Store(inMemory: Self.schema, options: options), clock: clock))
+      let path = folder?.appendingPathComponent("\(number).tally").path
+      let store = try path.map { try Store(path: $0, schema: Self.schema, options: options) }
+      devices.append(
+        Device(
+          store: try store ?? Store(inMemory: Self.schema, options: options), clock: clock, options: options, path: path
+        ))
     }
+  }
+
+  deinit {
+    guard let folder else { return }
+    for device in devices { try? device.store.close() }
+    try? FileManager.default.removeItem(at: folder)
   }
 
   private func below(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
@@ -70,6 +100,7 @@ package final class MergeHistory {
   }
 
   private func step(_ device: Int) throws {
+    if folder != nil, below(4) == 0 { return try happen(to: device) }
     let (tag, note) = (one(Self.tags), one(Self.notes))
     switch below(24) {
     case 0, 1, 2, 3:
@@ -197,6 +228,91 @@ package final class MergeHistory {
     try mine.apply(try theirs.delta(since: below(6) == 0 ? StateVector() : mine.vector))
   }
 
+  // MARK: Stores in files
+
+  /// What happens to a file: the app is started again, or another program writes to it.
+  private func happen(to device: Int) throws {
+    switch below(6) {
+    case 0: try open(device, devices[device].schema)
+    case 1: try open(device, Self.laterSchema)
+    default:
+      try writeFromOutside(device)
+      switch below(4) {
+      case 0: try open(device, devices[device].schema)
+      case 1: try pull(device, (device + 1) % Self.devices)
+      case 2: try merge(device)
+      default: break
+      }
+      // Takes what was written, if nothing has.
+      try devices[device].store.write { _ in }
+    }
+  }
+
+  private func open(_ device: Int, _ schema: Schema) throws {
+    guard let path = devices[device].path else { return }
+    log.append("\(device) starts again\(schema == devices[device].schema ? "" : " with the later schema")")
+    try devices[device].store.close()
+    devices[device].schema = schema
+    devices[device].store = try Store(path: path, schema: schema, options: devices[device].options)
+    try devices[device].store.write { db in
+      try db.execute(sql: "CREATE TABLE IF NOT EXISTS app_log(id, name)")
+      try db.execute(
+        sql: """
+          CREATE TRIGGER IF NOT EXISTS app_audit AFTER UPDATE ON Tag
+          BEGIN INSERT INTO app_log VALUES(NEW.id, NEW.name); END
+          """)
+    }
+  }
+
+  /// A transaction of a program that knows nothing of Tally: some statements, or none if one is refused.
+  private func writeFromOutside(_ device: Int) throws {
+    guard let path = devices[device].path else { return }
+    var statements: [(sql: String, values: [DatabaseValue])] = []
+    var gone = Set<String>()
+    for _ in 0...below(3) {
+      let tag = one(Self.tags)
+      let (name, color) = (one(Self.names).databaseValue, someColor())
+      switch below(7) {
+      case 0: statements.append(("INSERT INTO Tag(id, name) VALUES(?, ?)", [tag.databaseValue, name]))
+      case 1: statements.append(("UPDATE Tag SET name = ? WHERE id = ?", [name, tag.databaseValue]))
+      case 2: statements.append(("UPDATE Tag SET color = ? WHERE id = ?", [color, tag.databaseValue]))
+      case 3:
+        statements.append(
+          ("INSERT OR IGNORE INTO Note_tags(source, target) SELECT Note.id, Tag.id FROM Note, Tag LIMIT 3", []))
+      case 4:
+        statements.append(
+          (
+            "UPDATE Note SET tag = (SELECT id FROM Tag ORDER BY id DESC LIMIT 1) WHERE id = ?",
+            [
+              one(Self.notes).databaseValue
+            ]
+          ))
+      case 5: statements.append(("DELETE FROM Note_ranked WHERE target = ?", [tag.databaseValue]))
+      default:
+        gone.formUnion(try Self.tags.filter { try successor(devices[device].store, $0) == tag } + [tag])
+        for table in ["Note_tags", "Note_ranked", "Tag_related"] {
+          statements.append(("DELETE FROM \(table) WHERE target = ?", [tag.databaseValue]))
+        }
+        statements.append(("DELETE FROM Tag_related WHERE source = ?", [tag.databaseValue]))
+        statements.append(("UPDATE Note SET tag = NULL WHERE tag = ?", [tag.databaseValue]))
+        statements.append(("UPDATE Tag SET parent = NULL WHERE parent = ?", [tag.databaseValue]))
+        statements.append(("DELETE FROM Icon WHERE tag = ?", [tag.databaseValue]))
+        statements.append(("DELETE FROM Tag WHERE id = ?", [tag.databaseValue]))
+      }
+    }
+    log.append("\(device) from outside \(statements.map { "\($0.sql) \($0.values)" }.joined(separator: "; "))")
+    let queue = try DatabaseQueue(path: path)
+    do {
+      try queue.write { db in
+        for (sql, values) in statements { try db.execute(sql: sql, arguments: StatementArguments(values)) }
+      }
+      deleted.formUnion(gone)
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+      log[log.count - 1] += " (refused)"
+    }
+    try queue.close()
+  }
+
   // MARK: Merges
 
   /// What people see: names, and under them what refers to them.
@@ -261,7 +377,8 @@ package final class MergeHistory {
     let report = try store.verify()
     guard report.isSound else { throw MergeFailure(report.problems.joined(separator: "; ")) }
     guard report.setAside.isEmpty else { throw MergeFailure("\(report.setAside) are set aside") }
-    let due = try UniqueOracle(store, Self.schema, types: ["Tag"]).rows(Self.schema.entities[0])
+    let schema = devices[device].schema
+    let due = try UniqueOracle(store, schema, types: ["Tag"]).rows(schema.entities[0])
     let shown = try tagRows(store)
     for name in Set(due.keys).union(shown.keys).sorted() where due[name] != shown[name] {
       throw MergeFailure("\(name) shows \(shown[name] ?? [:]) on \(device), and should show \(due[name] ?? [:])")
@@ -299,6 +416,7 @@ package final class MergeHistory {
   }
 
   private func end() throws {
+    if folder != nil { for device in devices.indices { try open(device, Self.laterSchema) } }
     try pullAll()
     for round in 0... {
       var hasMerged = false
