@@ -35,9 +35,8 @@ extension Store {
   ///   - options: the options with which the new store is opened.
   ///   - onProgress: called with the number of records and links that have been found so far, after each thousand.
   /// - Returns: the number of records and links that were read, and a line for each that could not be.
-  /// - Throws: `StoreError.notAStore` if nothing at all can be read; `.newerFormat` for the file of a newer version,
-  ///   parts of which would be left out although the new store claimed to have them; `.olderFormat`; `.pathTaken`;
-  ///   GRDB's `DatabaseError` if the new store cannot be written. Then there is no new store.
+  /// - Throws: `StoreError.notAStore` if nothing at all can be read; `.newerFormat` and `.olderFormat` for the file of
+  ///   another version; `.pathTaken`; GRDB's `DatabaseError` if it cannot be written. Then there is no new store.
   public static func recover(
     _ damaged: String, to path: String, schema: Schema? = nil, options: StoreOptions = StoreOptions(),
     onProgress: ((Int) -> Void)? = nil

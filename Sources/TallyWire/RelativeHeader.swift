@@ -56,6 +56,12 @@ package struct RelativeHeader: Hashable, Sendable {
     (self.reference, self.vectorHash, self.changes) = (reference, vectorHash, changes)
   }
 
+  /// The number of replicas that are listed.
+  package var changeCount: Int { changes.count }
+
+  /// The sequence of a replica to which the delta leads; nil if it is the one of the reference.
+  package func target(of replica: ReplicaID) -> UInt64? { changes.first { $0.replica == replica }?.target }
+
   /// Whether a vector covers everything that the delta holds, which can be told without the reference: of a replica
   /// that is not listed it holds nothing.
   package func isCovered(by vector: StateVector) -> Bool {

@@ -53,8 +53,8 @@ struct MailboxMemory {
   private(set) var entries: [String: Entry] = [:]
   /// Where forgotten entries led to, the latest last: headers that come late may name them.
   private(set) var past: [Past] = []
-  /// The fewest replicas of an entry that is kept in `past`; headers with fewer are written in full.
-  var fewestPast = 32
+  /// The fewest replicas of an entry that is kept in `past`: to name one with fewer would save nothing.
+  var fewestPast = 8
   /// The checksums of what was joined.
   private var joined: Set<UInt64> = []
   /// The notes that are in the file.
@@ -100,10 +100,16 @@ struct MailboxMemory {
   private mutating func decode() throws(WireError) {
     guard let head = saved[Self.headKey] else { return forget() }
     let (cursor, doubt) = try Self.decodeHead(head)
-    guard doubt == self.doubt else { return forget() }
+    let past = try saved[Self.pastKey].map(Self.decodePast) ?? []
+    guard doubt == self.doubt else {
+      forget()
+      // That says nothing of what is stored here.
+      self.past = past
+      return
+    }
     self.cursor = cursor
     for (name, bytes) in saved where name != Self.headKey && name != Self.pastKey { entries[name] = try Entry(bytes) }
-    if let bytes = saved[Self.pastKey] { past = try Self.decodePast(bytes) }
+    self.past = past
     joined = Set(entries.values.lazy.filter(\.isJoined).compactMap(\.content?.check))
   }
 
@@ -118,18 +124,20 @@ struct MailboxMemory {
   subscript(name: String) -> Entry? {
     get { entries[name] }
     set {
-      if newValue == nil { notePast(name, entries[name]?.content) }
+      if newValue?.content == nil, let old = entries[name], let content = old.content { notePast(name, content) }
       entries[name] = newValue
     }
   }
 
   /// Keeps where an entry led to that is forgotten, if another one may name it.
-  private mutating func notePast(_ name: String, _ content: EntryContent?) {
-    guard let content, content.reference == nil, content.header.base.isEmpty,
-      content.header.target.count >= fewestPast, case .file(let name) = MailboxFileName.parse(name)
+  private mutating func notePast(_ name: String, _ content: EntryContent) {
+    guard content.reference == nil, content.header.base.isEmpty, content.header.target.count >= fewestPast,
+      case .file(let name) = MailboxFileName.parse(name), name.check == content.check
     else { return }
-    past.removeAll { $0.reference == name.reference }
-    past.append(Past(reference: name.reference, target: content.header.target, byteCount: content.byteCount))
+    let new = Past(reference: name.reference, target: content.header.target, byteCount: content.byteCount)
+    // One with damaged bytes may have led elsewhere. Headers have a hash of what they mean.
+    past.removeAll { $0.reference == new.reference && $0.target == new.target }
+    past.append(new)
     var count = past.reduce(0) { $0 + $1.target.count }
     while past.count > MailboxLimits.pastEntries || count > MailboxLimits.pastVectorEntries {
       count -= past.removeFirst().target.count

@@ -72,11 +72,11 @@ extension MailboxPass {
   private func relativeHeader(for header: DeltaHeader, of byteCount: Int, on shelf: MailboxShelf) -> RelativeHeader? {
     switch settings.namesBases {
     case .never: return nil
-    case .always: return shelf.relative(to: header, saving: .min, removals: removals.all)
+    case .always: return shelf.relative(to: header, saving: .min, removals: removals)
     case .whereItSaves:
       // Nothing is looked at for the few replicas that most groups have.
       guard header.version >= 3, header.byteCount >= 512 else { return nil }
-      return shelf.relative(to: header, saving: max(256, byteCount / 8), removals: removals.all)
+      return shelf.relative(to: header, saving: max(256, byteCount / 8), removals: removals)
     }
   }
 

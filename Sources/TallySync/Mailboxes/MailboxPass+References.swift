@@ -14,39 +14,83 @@ extension MailboxPass {
   /// - Throws: `CancellationError`.
   mutating func resolveReferences() async throws {
     guard !relative.isEmpty else { return }
-    var vectors: [RelativeHeader.Reference: [(hash: UInt64, vector: StateVector)]] = [:]
-    func add(_ reference: RelativeHeader.Reference, _ vector: StateVector) {
-      vectors[reference, default: []].append((vector.sipHash, vector))
-    }
     let named = Set(relative.map(\.header.reference))
+    var (here, past) = (Vectors(), Vectors())
     for file in files where file.content.reference == nil && named.contains(file.name.reference) {
-      add(file.name.reference, file.content.header.target)
+      here.add(file.name.reference, file.content.header.target)
     }
-    for past in memory.past where vectors[past.reference] == nil && named.contains(past.reference) {
-      // A log does not list again what a store has forgotten since newer entries replace it. Others may still read it.
-      if mailbox.kind == .log, let file = try await lookUp(past) { files.append(file) }
-      add(past.reference, past.target)
-    }
-    let found = relative
+    for entry in memory.past where named.contains(entry.reference) { past.add(entry.reference, entry.target) }
+    var missing: [RelativeHeader.Reference: LookUp] = [:]
+    let unresolved = relative
     relative = []
-    for (item, name, header) in found {
+    for (item, name, header) in unresolved {
       try Task.checkCancellation()
-      guard let match = vectors[header.reference]?.first(where: { $0.hash == header.vectorHash }) else {
+      var vector = here[header]
+      if vector == nil {
+        let isNew = memory[item.name]?.relative == nil
+        // A log does not list again what a store has forgotten since newer entries replace it. Others may still read
+        // it.
+        if mailbox.kind == .log, isNew || past[header] != nil {
+          let answer: LookUp
+          if let known = missing[header.reference] {
+            answer = known
+          } else {
+            answer = missing.count < Self.mostLookUps ? try await lookUp(header) : .unknown
+            missing[header.reference] = answer
+          }
+          switch answer {
+          case .found(let target):
+            here.add(header.reference, target)
+            vector = here[header]
+          case .gone: break
+          case .unknown:
+            relative.append((item, name, header))
+            continue
+          }
+        }
+        vector = vector ?? past[header]
+      }
+      guard let vector else {
         try await keepUnresolved(item, name, header)
         continue
       }
       do {
-        try checkLimit(with: match.vector)
+        try checkLimit(with: vector.count)
         let content = EntryContent(
-          header: try resolve(header, match.vector), reference: header.reference, check: name.check,
+          header: try resolve(header, vector), reference: header.reference, check: name.check,
           byteCount: item.byteCount ?? 0)
         let isVerified = memory[item.name]?.isVerified == true
-        files.append(try self.found(item, name, content, isVerified: isVerified))
+        files.append(try found(item, name, content, isVerified: isVerified))
       } catch let fault as MailboxReader.Fault {
         note(item.name, fault)
         if fault.reason == .incomplete { doubtful.append((item, name)) }
       }
     }
+  }
+
+  /// The most entries that a pass asks a log for by name.
+  private static let mostLookUps = 16
+
+  /// Vectors to which entries lead. Bytes that have changed may lead elsewhere, so there may be several for a name.
+  private struct Vectors {
+    private var vectors: [RelativeHeader.Reference: [(hash: UInt64, vector: StateVector)]] = [:]
+
+    mutating func add(_ reference: RelativeHeader.Reference, _ vector: StateVector) {
+      vectors[reference, default: []].append((vector.sipHash, vector))
+    }
+
+    /// The one that a header means.
+    subscript(header: RelativeHeader) -> StateVector? {
+      vectors[header.reference]?.first { $0.hash == header.vectorHash }?.vector
+    }
+  }
+
+  /// What a log has under a name.
+  private enum LookUp {
+    case found(StateVector)
+    case gone
+    /// It cannot be told now.
+    case unknown
   }
 
   private func resolve(_ header: RelativeHeader, _ vector: StateVector) throws -> DeltaHeader {
@@ -73,19 +117,24 @@ extension MailboxPass {
     relative.append((item, name, header))
   }
 
-  /// Returns an entry of a log that this store has forgotten; nil if it cannot be read.
+  /// Asks a log for the entry that a header names, and goes on as if it had been listed.
   /// - Throws: `CancellationError`.
-  private mutating func lookUp(_ past: MailboxMemory.Past) async throws -> Found? {
-    guard let name = MailboxFileName(past.reference, zone: .default) else { return nil }
+  private mutating func lookUp(_ header: RelativeHeader) async throws -> LookUp {
+    guard let name = MailboxFileName(header.reference, zone: .default) else { return .gone }
     let item = MailboxItem(name: name.text)
     do {
-      guard case .ordinary(let header) = try await reader.header(of: item) else { return nil }
-      let content = EntryContent(header: header, check: name.check, byteCount: past.byteCount)
-      memory[item.name] = MailboxMemory.Entry(content: content)
+      guard case .ordinary(let ordinary) = try await reader.header(of: item),
+        ordinary.target.sipHash == header.vectorHash
+      else { return .gone }
+      let byteCount = memory.past.last { $0.reference == header.reference }?.byteCount ?? 0
+      let content = EntryContent(header: ordinary, check: name.check, byteCount: byteCount)
+      let file = try found(item, name, content)
+      if memory[item.name] == nil { memory[item.name] = MailboxMemory.Entry(content: content) }
       names.append(name)
-      return try found(item, name, content)
-    } catch is MailboxReader.Fault {
-      return nil
+      files.append(file)
+      return .found(ordinary.target)
+    } catch let fault as MailboxReader.Fault {
+      return fault.isMissing ? .gone : .unknown
     }
   }
 

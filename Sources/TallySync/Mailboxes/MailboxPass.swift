@@ -205,7 +205,7 @@ struct MailboxPass {
       return try found(item, name, content, isVerified: known?.isVerified == true)
     }
     if let header = known?.relative {
-      relative.append((item, name, header))
+      try putOff(item, name, header)
       return nil
     }
     let header = try await reader.header(of: try await ahead.item(item))
@@ -214,14 +214,22 @@ struct MailboxPass {
     case .ordinary(let header):
       return try found(item, name, EntryContent(header: header, check: name.check, byteCount: item.byteCount ?? 0))
     case .relative(let header):
-      relative.append((item, name, header))
+      try putOff(item, name, header)
       return nil
     }
   }
 
-  /// - Throws: `MailboxReader.Fault` if all vectors together would have too many entries with another one.
-  func checkLimit(with vector: StateVector) throws(MailboxReader.Fault) {
-    guard vectorEntries + vector.count <= vectorEntryLimit else {
+  private mutating func putOff(
+    _ item: MailboxItem, _ name: MailboxFileName, _ header: RelativeHeader
+  ) throws(MailboxReader.Fault) {
+    try checkLimit(with: header.changeCount)
+    vectorEntries += header.changeCount
+    relative.append((item, name, header))
+  }
+
+  /// - Throws: `MailboxReader.Fault` if all vectors together would have too many entries with so many more.
+  func checkLimit(with count: Int) throws(MailboxReader.Fault) {
+    guard vectorEntries + count <= vectorEntryLimit else {
       throw MailboxReader.Fault(.waitsForOthers, "the files together name too many replicas")
     }
   }
@@ -230,7 +238,7 @@ struct MailboxPass {
   mutating func found(
     _ item: MailboxItem, _ name: MailboxFileName, _ content: EntryContent, isVerified: Bool = false
   ) throws(MailboxReader.Fault) -> Found {
-    try checkLimit(with: content.header.target)
+    try checkLimit(with: content.header.target.count)
     vectorEntries += content.header.target.count
     memory[item.name]?.content = content
     memory[item.name]?.relative = nil
@@ -306,9 +314,12 @@ struct MailboxPass {
     let isKnown =
       names.contains { $0.replica == replica && $0.sequence > own.vector[replica] }
       || files.contains { isReadable($0) && $0.content.header.target[replica] > own.vector[replica] }
+      || relative.contains { isVerified($0.item) && $0.header.target(of: replica) ?? 0 > own.vector[replica] }
     guard isKnown else { return }
     try renewReplica("a file in \(mailbox.name) knows more of this store than the store itself: it is an older copy")
   }
+
+  private func isVerified(_ item: MailboxItem) -> Bool { memory[item.name]?.isVerified == true }
 
   mutating func renewReplica(_ reason: String) throws {
     guard own.replica != nil else { return }

@@ -12,6 +12,8 @@ struct MailboxReader {
     var head: [UInt8]?
     /// Whether the place has the entry without its content.
     var isLost = false
+    /// Whether the place has no such entry.
+    var isMissing = false
 
     init(_ reason: MailboxReport.Issue.Reason, _ message: String) {
       self.reason = reason
@@ -24,7 +26,7 @@ struct MailboxReader {
       case let error as Fault: self = error
       case let error as MailboxError:
         self.init(error.code == .notAFile ? .notAFile : .unreadable, error.message)
-        isLost = error.code == .contentLost
+        (isLost, isMissing) = (error.code == .contentLost, error.code == .noSuchFile)
       case let error as WireError:
         switch error.code {
         case .unsupportedVersion: self.init(.newerVersion, error.message)

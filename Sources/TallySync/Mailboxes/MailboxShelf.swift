@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyStore
 import TallyWire
 
 /// The readable files of a mailbox, and the rules about them: what a newcomer can reach, when a snapshot is due, what
@@ -55,15 +56,20 @@ struct MailboxShelf {
   // MARK: References
 
   /// Returns a shorter form of a header, which names a snapshot that is going to stay; nil if none covers enough to
-  /// save what is asked for. A snapshot that does not cover `removals` goes soon.
-  func relative(to header: DeltaHeader, saving minimum: Int, removals: StateVector) -> RelativeHeader? {
+  /// save what is asked for. A snapshot that does not cover `removals` goes first: at once if they were purges, some
+  /// time after a compaction.
+  func relative(to header: DeltaHeader, saving minimum: Int, removals: Removals) -> RelativeHeader? {
+    func order(_ file: File) -> (Int, UInt64, UInt64) {
+      (file.header.target.covers(removals.all) ? 1 : 0, file.header.target.total, file.check)
+    }
     let byteCount = header.byteCount
     return
       snapshots
-      .map { (file: $0, total: $0.header.target.total) }
-      .sorted { ($0.total, $0.file.check) > ($1.total, $1.file.check) }
+      .filter { $0.check == $0.name.check && $0.header.target.covers(removals.purges) }
+      .map { (file: $0, order: order($0)) }
+      .sorted { $0.order > $1.order }
       .lazy.map(\.file)
-      .filter { $0.check == $0.name.check && $0.header.target.covers(removals) && !isInOthers($0, by: nil) }
+      .filter { !isInOthers($0, by: nil) }
       .prefix(4)
       .compactMap { RelativeHeader(header, since: $0.header.target, of: $0.name.reference) }
       .first { byteCount - $0.byteCount >= minimum }
