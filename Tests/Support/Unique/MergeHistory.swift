@@ -27,8 +27,9 @@ package final class MergeHistory {
   /// What the app's next version has.
   private static let laterSchema = Schema(
     schema.entities.map { entity in
+      guard entity.type == "Tag" else { return entity }
       var entity = entity
-      if entity.type == "Tag" { entity.fields.append(.text("hint")) }
+      entity.fields += EntitySchema("Tag", .text("hint")).fields
       return entity
     } + [EntitySchema("Shelf", .toMany("tags", to: "Tag"))])
   private static let names = ["Work", "Home"]
