@@ -253,7 +253,8 @@ class History:
             self.sql(store, "UPDATE Note SET text = ?, number = ? WHERE id = ?", text, number, name)
         else:
             if name in self.model.records and fields is None and self.random.random() < 0.5:
-                self.tool(store, "restore", store.file, name)
+                # What another program inserted and deleted before a store looked has never been a record.
+                self.tool(store, "restore", store.file, name, status=(0, 66))
             self.put(store, name, values)
         self.model.records[name] = store.name, values
 
