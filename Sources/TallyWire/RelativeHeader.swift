@@ -14,7 +14,7 @@ package struct RelativeHeader: Hashable, Sendable {
     package var sequence: UInt64
     /// The checksum at its end.
     package var check: UInt64
-    /// What it is, as the mailbox numbers that.
+    /// The number of its kind; the mailbox numbers the kinds.
     package var kind: UInt8
 
     package init(writer: ReplicaID, sequence: UInt64, check: UInt64, kind: UInt8) {
@@ -25,7 +25,7 @@ package struct RelativeHeader: Hashable, Sendable {
   private struct Change: Hashable {
     var replica: ReplicaID
     var base, advance: UInt64
-    /// At most twice the largest sequence.
+    /// At most 2^63 - 1, which decoding ensures.
     var target: UInt64 { base + advance }
   }
 

@@ -124,7 +124,7 @@ private struct Tile: Entity, Codable, FetchableRecord, PersistableRecord {
     return (store, try #require(snapshot.first), try #require(delta.first))
   }
 
-  /// Whoever removes it, and whatever for: what builds on it is put once more for those who come later.
+  /// If a named snapshot is removed, any device that has the content of the delta puts it again for newcomers.
   @Test func whatNewcomersCannotReadIsPutAgain() throws {
     let mailbox = MemoryMailbox()
     let (store, snapshot, delta) = try named(mailbox)

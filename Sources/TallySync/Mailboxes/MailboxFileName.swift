@@ -81,7 +81,8 @@ struct MailboxFileName: Hashable {
 
   // MARK: References
 
-  private static let kinds = Kind.allCases
+  /// Headers number the kinds in this order, so it must stay.
+  private static let kinds: [Kind] = [.delta, .snapshot, .repair]
 
   /// The name as another entry's header refers to it.
   var reference: RelativeHeader.Reference {

@@ -73,7 +73,7 @@ extension MailboxMemory.Entry {
     static let unreadable: UInt8 = 32, behindCursor: UInt8 = 64, stale: UInt8 = 128
   }
 
-  /// What an entry has to do with headers that name others: a byte of its own, in notes of version 2.
+  /// The second byte of flags, which only notes of version 2 have.
   private enum ReferenceFlag {
     static let named: UInt8 = 1, relative: UInt8 = 2
   }

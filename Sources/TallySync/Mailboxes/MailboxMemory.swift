@@ -34,7 +34,7 @@ struct MailboxMemory {
     var unreadableHead: [UInt8]?
   }
 
-  /// What is left of the memory of an entry.
+  /// A forgotten snapshot: the form in which a header names it, its target, and its size.
   struct Past: Hashable {
     var reference: RelativeHeader.Reference
     var target: StateVector
@@ -103,7 +103,7 @@ struct MailboxMemory {
     let past = try saved[Self.pastKey].map(Self.decodePast) ?? []
     guard doubt == self.doubt else {
       forget()
-      // That says nothing of what is stored here.
+      // A doubt about the store's content does not concern the targets of other devices' snapshots.
       self.past = past
       return
     }

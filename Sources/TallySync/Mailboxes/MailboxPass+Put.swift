@@ -71,7 +71,6 @@ extension MailboxPass {
   /// no other version than 2 do not know it.
   private func relativeHeader(for header: DeltaHeader, of byteCount: Int, on shelf: MailboxShelf) -> RelativeHeader? {
     switch settings.namesBases {
-    case .never: return nil
     case .always: return shelf.relative(to: header, saving: .min, removals: removals)
     case .whereItSaves:
       // Nothing is looked at for the few replicas that most groups have.

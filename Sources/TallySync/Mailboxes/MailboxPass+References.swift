@@ -85,7 +85,7 @@ extension MailboxPass {
     }
   }
 
-  /// What a log has under a name.
+  /// The answer of a log that is asked for an entry by its name.
   private enum LookUp {
     case found(StateVector)
     case gone
@@ -145,8 +145,8 @@ extension MailboxPass {
     }
   }
 
-  /// The names of this store's files that nobody can read any longer, since what they name is gone, once everything is
-  /// in others.
+  /// Returns the names of this store's own files that no newcomer can read, because the snapshots that they name are
+  /// gone; none as long as other files do not hold everything.
   func unreadable(besides shelf: MailboxShelf) -> [String] {
     let own = relative.filter { isOwn($0.name) && $0.header.isCovered(by: self.own.vector) }
     guard !own.isEmpty, elsewhere.isEmpty, shelf.reach().covers(self.own.vector) else { return [] }

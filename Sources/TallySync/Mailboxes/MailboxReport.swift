@@ -96,7 +96,7 @@ public struct MailboxSettings: Sendable {
   public var onProgress: (@Sendable (MailboxProgress) -> Void)?
 
   /// When a delta that is put names another entry instead of listing all replicas.
-  package enum NamesBases: Sendable { case never, whereItSaves, always }
+  package enum NamesBases: Sendable { case whereItSaves, always }
   package var namesBases = NamesBases.whereItSaves
 
   /// Creates the default settings, which suit an app: a new snapshot once the deltas since the last one are larger than

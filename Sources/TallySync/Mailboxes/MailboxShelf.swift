@@ -96,7 +96,7 @@ struct MailboxShelf {
   /// there; `count` asks for another number. The relation has no cycles, for any device and any part of the mailbox:
   /// nothing replaces the files that lead furthest, so they stay.
   ///
-  /// What the header of a file names stays until that file is replaced as well.
+  /// A snapshot that a header names stays until the file with that header is replaced as well.
   func isReplaced(_ file: File, by count: Int? = nil) -> Bool {
     if file.name.isCopy, files.contains(where: { !$0.name.isCopy && $0.check == file.check }) { return true }
     return !references.contains(file.name.reference) && isInOthers(file, by: count)

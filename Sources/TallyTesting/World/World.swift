@@ -185,10 +185,10 @@ public final class World {
     // Nothing in a world waits for another thread.
     let watch = try replica.watch()
     var settings = MailboxSettings()
-    // So few replicas would always be listed in full; in every other world files refer to each other all the same.
+    // With so few replicas no header would name a snapshot. Half of the worlds force it.
     if seed / 4 % 2 == 1 {
       settings.namesBases = .always
-      // So that what they refer to is replaced and removed.
+      // In half of these, snapshots are replaced and removed soon.
       if seed / 8 % 2 == 1 { (settings.deltaBytes, settings.minimumDeltaWeight) = (1 << 10, 1 << 8) }
     }
     let report = try replica.store.blockingSync(through: replica.mailbox, settings)

@@ -12,7 +12,7 @@ extension FuzzSamples {
     return (content, MailboxFileName(replica: first, sequence: 2, check: check, kind: .snapshot))
   }()
 
-  /// What follows that entry, with a header that names it.
+  /// A delta that builds on that entry, with a header that names it.
   static func openRelativeDelta() throws -> [UInt8] {
     var header = DeltaHeader(base: vector([(first, 2)]), target: self.header.target, version: 3)
     header.fingerprint = self.header.fingerprint

@@ -24,7 +24,7 @@ package final class MergeHistory {
       .toMany("ranked", to: "Tag", ordered: true)),
     EntitySchema("Icon", .text("file"), .reference("tag", to: "Tag", onDelete: .cascade)),
   ])
-  /// What the app's next version has.
+  /// The schema of the app's next version.
   private static let laterSchema = Schema(
     schema.entities.map { entity in
       guard entity.type == "Tag" else { return entity }
@@ -231,7 +231,7 @@ package final class MergeHistory {
 
   // MARK: Stores in files
 
-  /// What happens to a file: the app is started again, or another program writes to it.
+  /// Starts the app again, or lets another program write to its file.
   private func happen(to device: Int) throws {
     switch below(6) {
     case 0: try open(device, devices[device].schema)
