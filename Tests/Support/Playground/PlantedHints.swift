@@ -62,7 +62,7 @@ package enum PlantedHints {
     "liveChangeClaimsReceiver world": 43,
     "sentCountsAsReceived world": 3,
     "vectorSavedBeforeCells core": 8,
-    "lateListingSkipped world": 6,
+    "lateListingSkipped world": 21,
     "seedOverwritesEdits seeds": 1,
     "seedsOfOwnReplica seeds": 4,
     "seedDuplicatesKept seeds": 1,
