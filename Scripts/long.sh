@@ -45,13 +45,13 @@ steps=(
   "$(scaled 12) crash: make crash FACTOR=$((1 + $(scaled 3)))"
 )
 steps+=("10 build-soak: make soak SOAK_SECONDS=1")
-for tier in core forged store copies seeds world relay cloudkit merge rawsql damage value shred; do
+for tier in core forged store copies seeds world relay cloudkit rawsql damage value shred; do
   steps+=("$(scaled 2) soak-$tier: make soak SOAK_SECONDS=$(($(scaled 2) * 60)) FLAGS='--tier $tier --first $first'")
 done
-# Of these so many, however long it takes.
-for tier in "counters 20000" "extrema 20000" "order 20000" "unique 1000"; do
-  read -r tier count <<<"$tier"
-  steps+=("$(scaled 12) soak-$tier: make soak SOAK_SECONDS=100000 FLAGS='--tier $tier --first $first --count $(scaled "$count")'")
+# Of these so many, however long it takes: TIER COUNT MINUTES.
+for tier in "counters 20000 25" "extrema 20000 12" "order 20000 22" "unique 20000 40" "merge 20000 60"; do
+  read -r tier count minutes <<<"$tier"
+  steps+=("$(scaled "$minutes") soak-$tier: make soak SOAK_SECONDS=100000 FLAGS='--tier $tier --first $first --count $(scaled "$count")'")
 done
 steps+=(
   "$(scaled 10) relay: TALLY_EFFORT=$((1 + $(scaled 2))) make test-relay BUILT=1"

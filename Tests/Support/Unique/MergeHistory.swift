@@ -44,6 +44,7 @@ package final class MergeHistory {
     var options: StoreOptions
     var path: String?
     var schema = MergeHistory.schema
+    var plain = UniqueOracle.PlainDevice(MergeHistory.schema)
   }
 
   private var random: SplitMix64
@@ -253,6 +254,7 @@ package final class MergeHistory {
     guard let path = devices[device].path else { return }
     log.append("\(device) starts again\(schema == devices[device].schema ? "" : " with the later schema")")
     try devices[device].store.close()
+    if schema != devices[device].schema { devices[device].plain = UniqueOracle.PlainDevice(schema) }
     devices[device].schema = schema
     devices[device].store = try Store(path: path, schema: schema, options: devices[device].options)
     try devices[device].store.write { db in
@@ -316,7 +318,8 @@ package final class MergeHistory {
 
   // MARK: Merges
 
-  /// What people see: names, and under them what refers to them.
+  /// What people see: names, and under them what refers to them. `tally_unique` has the name of a record that shows
+  /// another one, unless a program has just written over that.
   private struct Sight {
     var names = Set<String>()
     var references: [String: String] = [:]
@@ -330,8 +333,8 @@ package final class MergeHistory {
       for row in try Row.fetchAll(
         db,
         sql: """
-          SELECT id, coalesce((SELECT wanted FROM tally_unique u WHERE u.name = Tag.id AND u.field = 'name'), name) AS name
-          FROM Tag
+          SELECT id, iif(wanted NOT NULL AND Tag.name IS shown, wanted, Tag.name) AS name
+          FROM Tag LEFT JOIN tally_unique u ON u.name = Tag.id AND u.field = 'name'
           """)
       {
         names[row["id"]] = row["name"]
@@ -379,7 +382,7 @@ package final class MergeHistory {
     guard report.isSound else { throw MergeFailure(report.problems.joined(separator: "; ")) }
     guard report.setAside.isEmpty else { throw MergeFailure("\(report.setAside) are set aside") }
     let schema = devices[device].schema
-    let due = try UniqueOracle(store, schema, types: ["Tag"]).rows(schema.entities[0])
+    let due = try UniqueOracle(store, on: devices[device].plain, types: ["Tag"]).rows(schema.entities[0])
     let shown = try tagRows(store)
     for name in Set(due.keys).union(shown.keys).sorted() where due[name] != shown[name] {
       throw MergeFailure("\(name) shows \(shown[name] ?? [:]) on \(device), and should show \(due[name] ?? [:])")

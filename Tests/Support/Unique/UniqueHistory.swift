@@ -28,6 +28,7 @@ package final class UniqueHistory {
   private struct Device {
     var store: Store
     var clock: ShredStage.Clock
+    let plain = UniqueOracle.PlainDevice(UniqueHistory.schema)
   }
 
   private var random: SplitMix64
@@ -216,7 +217,7 @@ package final class UniqueHistory {
     guard report.isSound else { throw UniqueFailure(report.problems.joined(separator: "; ")) }
     guard !hasIndex else { return }
     guard report.setAside.isEmpty else { throw UniqueFailure("\(report.setAside) are set aside") }
-    let due = try UniqueOracle(store, Self.schema, types: ["Shop"]).rows(Self.schema.entities[1])
+    let due = try UniqueOracle(store, on: devices[device].plain, types: ["Shop"]).rows(Self.schema.entities[1])
     let shown = try rows(store)
     for name in Set(due.keys).union(shown.keys).sorted() where due[name] != shown[name] {
       throw UniqueFailure(
