@@ -48,8 +48,11 @@ extension Capture {
     }
     let offsets = try CounterWrites(transaction).newOffsets(of: earlier, besides: kind)
     cells += offsets
+    // What it gave way to in an earlier life says nothing while an adoption has not seen this one, and a person's null
+    // would prevail over all later ones.
     for cell in earlier.fields
-    where !cell.field.isTotal && !kind.columns.contains(where: { $0.field == cell.field }) && !cell.value.isNull
+    where !cell.field.isTotal && cell.field != kind.forwardField && !cell.value.isNull
+      && !kind.columns.contains(where: { $0.field == cell.field })
       && !offsets.contains(where: { $0.field == cell.field })
     {
       let stamp = try transaction.stamp(over: earlier.overwrittenTime(cell.field))
