@@ -102,6 +102,7 @@ let package = Package(
     .library(name: "TallyCRDT", targets: ["TallyCRDT"]),
     .library(name: "TallyWire", targets: ["TallyWire"]),
     .library(name: "TallyStore", targets: ["TallyStore"]),
+    .library(name: "TallyAssets", targets: ["TallyAssets"]),
     .library(name: "TallySync", targets: ["TallySync"]),
     .library(name: "TallyRecovery", targets: ["TallyRecovery"]),
     .library(name: "TallyImport", targets: ["TallyImport"]),
@@ -161,9 +162,12 @@ let package = Package(
       exclude: notHere, resources: privacy),
     // What can be read of a damaged file. Others need not build it.
     .target(name: "TallyRecovery", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", grdb, sqlite]),
+    // Files that records refer to, beside the store.
+    .target(name: "TallyAssets", dependencies: ["TallyCRDT", "TallySchema", "TallyStore", "TallyWire", faults, grdb]),
     .target(
-      name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", logging, metrics], exclude: notHere,
-      resources: privacy),
+      name: "TallySync",
+      dependencies: ["TallyAssets", "TallyCRDT", "TallySchema", "TallyWire", "TallyStore", logging, metrics],
+      exclude: notHere, resources: privacy),
     // iCloud as a mailbox; empty where there is no CloudKit. Others need not build it.
     .target(name: "TallyCloudKit", dependencies: ["TallyCRDT", "TallyStore", "TallySync"] + cloudKit),
     // Views to drop in; empty where there is no SwiftUI. Scripts/apple-views.sh checks them against stubs.
@@ -171,7 +175,9 @@ let package = Package(
     // Rows of other databases, for apps that had one before. Others need not build it.
     .target(name: "TallyImport", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", grdb, sqlite]),
     // What an app imports: the names that it needs, and GRDB.
-    .target(name: "Tally", dependencies: ["TallyCRDT", "TallySchema", "TallyStore", "TallySync", grdb]),
+    .target(
+      name: "Tally",
+      dependencies: ["TallyAssets", "TallyCRDT", "TallySchema", "TallyStore", "TallySync", "TallyWire", grdb]),
     // What the compiler runs, and what apps import. Tests use the latter, and ask the former by a pipe: one that
     // depended on the plugin would have everything built a second time, for the compiler's side, and one that imported
     // swift-syntax would have that built a second time, for the tests' side.
@@ -185,7 +191,7 @@ let package = Package(
     .target(
       name: "TallyMacros",
       dependencies: [
-        "TallyCRDT", "TallyStore", .target(name: "TallyMacroPlugin", condition: .when(traits: ["Macros"])), grdb,
+        "TallyCRDT", "TallyStore", "TallyWire", .target(name: "TallyMacroPlugin", condition: .when(traits: ["Macros"])), grdb,
         logging,
       ]),
     .target(name: "TallyNetwork", dependencies: ["TallySync", network("Crypto", "swift-crypto")] + nio),
@@ -229,14 +235,14 @@ let package = Package(
     .target(
       name: "TallyRig",
       dependencies: [
-        "Tally", "TallyCRDT", "TallyCloudKit", "TallyFaults", "TallyRecovery", "TallyRelay", "TallyRelayProtocol",
+        "Tally", "TallyAssets", "TallyCRDT", "TallyCloudKit", "TallyFaults", "TallyRecovery", "TallyRelay", "TallyRelayProtocol",
         "TallyWire", "TallyStore", "TallySync", "TallyTesting", grdb,
       ] + cloudKit,
       path: "Tests/Support", swiftSettings: cloudKitStub),
     .executableTarget(
       name: "TallyCLI",
       dependencies: [
-        "Tally", "TallyCRDT", "TallyWire", "TallyStore", "TallySync", "TallyImport", "TallyInspection",
+        "Tally", "TallyAssets", "TallyCRDT", "TallyWire", "TallyStore", "TallySync", "TallyImport", "TallyInspection",
         "TallyRecovery", "TallyRelay", "TallyRelayProtocol", grdb, logging, tallyInspector, tallyNetwork,
         tallyRelayServer, faults,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -278,7 +284,7 @@ let package = Package(
     .testTarget(
       name: "TallySyncTests",
       dependencies: [
-        "Tally", "TallyCRDT", "TallyRecovery", "TallyRig", "TallyStore", "TallySync", "TallyTesting", "TallyWire",
+        "Tally", "TallyAssets", "TallyCRDT", "TallyRecovery", "TallyRig", "TallyStore", "TallySync", "TallyTesting", "TallyWire",
         "TestEffort", metrics, grdb,
       ]),
     .testTarget(
@@ -379,7 +385,7 @@ if Context.environment["TALLY_FUZZ"] != nil {
     .target(
       name: "TallyCLI",
       dependencies: [
-        "Tally", "TallyCRDT", "TallyWire", "TallyStore", "TallySync", "TallyImport", "TallyInspection",
+        "Tally", "TallyAssets", "TallyCRDT", "TallyWire", "TallyStore", "TallySync", "TallyImport", "TallyInspection",
         "TallyRecovery", "TallyRelay", "TallyRelayProtocol", grdb, logging, tallyInspector, tallyNetwork,
         tallyRelayServer, faults,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -2,10 +2,15 @@
 // or `TallyCRDT`: Docs/Architecture.md says what is where.
 @_exported import GRDB
 
+@_exported import struct TallyAssets.AssetError
+@_exported import struct TallyAssets.AssetListing
+@_exported import struct TallyAssets.AssetReport
+@_exported import struct TallyAssets.Assets
 @_exported import struct TallyCRDT.AnyRecordName
 @_exported import enum TallyCRDT.Extremum
 @_exported import struct TallyCRDT.ListPosition
 @_exported import struct TallyCRDT.ReplicaID
+@_exported import enum TallySchema.AssetDownload
 @_exported import struct TallySchema.Conflict
 @_exported import protocol TallySchema.Entity
 @_exported import struct TallySchema.EntitySchema
@@ -44,3 +49,4 @@
 @_exported import class TallySync.SyncMonitor
 @_exported import struct TallySync.SyncStatus
 @_exported import protocol TallySync.Transport
+@_exported import struct TallyWire.AssetName

@@ -35,6 +35,7 @@ enum ExitStatus: Int32 {
     case let error as WireError: self = error.code == .unsupportedVersion ? .newerFormat : .badData
     case let error as SyncError: self = Self.status(error)
     case let error as RelayError: self = Self.status(error)
+    case let error as AssetError: self = Self.status(error)
     case is RecordNameError: self = .badData
     case let error as DatabaseError: self = Self.status(error)
     case let error as CocoaError: self = Self.status(error)
@@ -71,6 +72,15 @@ enum ExitStatus: Int32 {
     case .busy: .busy
     case .notARelay, .failed, .damaged: .protocolViolated
     case .invalidAddress: .badData
+    }
+  }
+
+  private static func status(_ error: AssetError) -> ExitStatus {
+    switch error.code {
+    case .inMemory, .invalidType, .tooLarge, .wrongContent: .badData
+    case .notAFile: .notFound
+    case .changed, .missing: .busy
+    case .unreadable, .unwritable: .inputOutput
     }
   }
 
@@ -136,6 +146,7 @@ struct Failure: Error {
     case let error as WireError: "\(error)"
     case let error as SyncError: error.message
     case let error as RelayError: error.message
+    case let error as AssetError: error.message
     case let error as CocoaError: error.localizedDescription
     default: "\(error)"
     }

@@ -60,7 +60,7 @@ enum ForeignValue {
   private static func convert(_ value: Value, to kind: FieldKind) -> Value? {
     switch (kind, value) {
     case (.text, .text), (.json, .text), (.date, .text), (.integer, .integer), (.counter, .integer), (.bool, .integer),
-      (.real, .real), (.blob, .blob), (.uuid, .blob), (.position, .blob):
+      (.real, .real), (.blob, .blob), (.uuid, .blob), (.position, .blob), (.asset, .text):
       return value
     case (.real, .integer(let number)): return Value(real: Double(number))
     case (.uuid, .text(let text)): return UUID(uuidString: text).map { Value($0.databaseValue) }

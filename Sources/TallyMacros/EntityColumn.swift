@@ -3,6 +3,7 @@
   import GRDB
   import TallyCRDT
   import TallyStore
+  import TallyWire
 
   /// One column of an `@Entity`, in its records and in its schema. The macro's code is built from these.
   ///
@@ -224,6 +225,19 @@
     }
   }
 
+  extension EntityColumn where Value == AssetName? {
+    /// Returns a column of the names of files that devices download as it says.
+    public static func column(
+      _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName: String? = nil,
+      download: AssetDownload
+    ) -> Self {
+      Self(
+        name, .field(FieldSchema(name, .asset, wireName: wireName, download: download)), takesNull: true,
+        fallback: { nil }, decode: { $0.isNull ? .some(nil) : AssetName.fromDatabaseValue($0).map(Optional.some) },
+        encode: { $0?.databaseValue ?? .null })
+    }
+  }
+
   extension EntityColumn where Value == ListPosition? {
     /// Returns a column of positions in the lists of the records that a reference of this entity names.
     public static func column(
@@ -325,6 +339,13 @@
       _ name: String, default _: @autoclosure () -> Value? = nil, isConstant _: Bool = false, wireName _: String? = nil,
       within _: String
     ) -> RefusedColumn<Refusal.NoPosition> { RefusedColumn() }
+
+    /// Refuses a way of downloading for a property that is not an asset.
+    @_disfavoredOverload
+    public static func column(
+      _ name: String, default _: @autoclosure () -> Value? = nil, isConstant _: Bool = false, wireName _: String? = nil,
+      download _: AssetDownload
+    ) -> RefusedColumn<Refusal.NoAsset> { RefusedColumn() }
 
     /// Unavailable: no column can hold this type.
     @_disfavoredOverload

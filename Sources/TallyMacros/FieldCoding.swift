@@ -16,7 +16,7 @@
     var takesDefault: Bool {
       switch kind {
       case .text, .integer, .real, .bool, .counter: true
-      case .date, .blob, .uuid, .json, .position: false
+      case .date, .blob, .uuid, .json, .asset, .position: false
       }
     }
 

@@ -2,6 +2,7 @@
   import Foundation
   import GRDB
   import TallyStore
+  import TallyWire
 
   /// A Swift type with a kind of column of its own.
   ///
@@ -32,6 +33,10 @@
   extension String: FieldValue {
     /// A column of text, stored unchanged.
     public static var fieldKind: FieldKind { .text }
+  }
+  extension AssetName: FieldValue {
+    /// A column of the names of files beside the store.
+    public static var fieldKind: FieldKind { .asset }
   }
   extension Bool: FieldValue {
     /// A column of 0 for false and 1 for true.

@@ -1,6 +1,7 @@
 #if Macros
   @_exported import GRDB
   import TallyStore
+  import TallyWire
 
   /// Makes a struct an entity: its schema, its columns and its conformances follow from its stored properties.
   ///
@@ -39,6 +40,7 @@
   /// | `Date` · `Data` · `UUID` | date · blob · uuid |
   /// | `RecordName<X>?` | a to-one reference |
   /// | `ListPosition?` | a position in a list, with `@Field(within:)` |
+  /// | `AssetName?` | an asset: a file beside the store, such as a picture |
   /// | a type with a raw value | as its raw value |
   /// | any other `Codable` type | json |
   ///
@@ -100,9 +102,11 @@
   ///   - isIndexed: for a reference: whether its column has an index; by default true. Without one, deleting a target
   ///     reads the whole table.
   ///   - within: for a position: the name of the reference to the record whose list it orders.
+  ///   - download: for an asset: when a device gets its file; by default when somebody asks for it.
   @attached(peer)
   public macro Field(
-    renamedFrom: String? = nil, onDelete: DeleteRule = .nullify, isIndexed: Bool = true, within: String? = nil
+    renamedFrom: String? = nil, onDelete: DeleteRule = .nullify, isIndexed: Bool = true, within: String? = nil,
+    download: AssetDownload = .lazy
   ) = #externalMacro(module: "TallyMacroPlugin", type: "FieldExpansion")
 
   /// The way in which a property of an `@Entity` merges if it is not that the later write wins.

@@ -37,6 +37,8 @@
     public enum RequiredPosition {}
     /// A property that has the list of a position but is not a position.
     public enum NoPosition {}
+    /// A property with a way of downloading that is not an asset.
+    public enum NoAsset {}
   }
 
   /// A number that may be too large for SQLite's integers. Conforming a type refuses it as a column.
@@ -99,6 +101,12 @@
   extension RefusedColumn where Reason == Refusal.NoPosition {
     /// Unavailable, so the compiler reports the reason at the property's declaration.
     @available(*, unavailable, message: "Only a position is 'within' a list: make it ListPosition?")
+    public var property: EntitySchema.Property { fatalError("refused") }
+  }
+
+  extension RefusedColumn where Reason == Refusal.NoAsset {
+    /// Unavailable, so the compiler reports the reason at the property's declaration.
+    @available(*, unavailable, message: "Only an asset is downloaded: make it AssetName?")
     public var property: EntitySchema.Property { fatalError("refused") }
   }
 

@@ -4,25 +4,63 @@ package struct SHA256 {
     0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
   ]
 
+  private var state = Self.initial
+  /// What is left of the bytes so far beyond whole blocks, and their number.
+  private var rest: [UInt8] = []
+  private var byteCount: UInt64 = 0
+
+  /// Creates a hash of nothing so far.
+  package init() {}
+
   /// The thirty-two bytes of the hash.
   package static func hash(_ bytes: [UInt8]) -> [UInt8] {
-    var state = initial
-    let padded = MerkleDamgard.padded(bytes)
+    var hash = SHA256()
+    hash.update(bytes[...])
+    return hash.finalized()
+  }
+
+  /// Takes in more bytes.
+  package mutating func update(_ bytes: ArraySlice<UInt8>) {
+    byteCount += UInt64(bytes.count)
+    var bytes = bytes
+    if !rest.isEmpty {
+      let missing = bytes.prefix(64 - rest.count)
+      rest += missing
+      bytes = bytes.dropFirst(missing.count)
+      guard rest.count == 64 else { return }
+      compress(rest[...])
+      rest = []
+    }
+    let whole = bytes.count / 64 * 64
+    compress(bytes.prefix(whole))
+    rest += bytes.dropFirst(whole)
+  }
+
+  /// The thirty-two bytes of the hash of all that was taken in.
+  package consuming func finalized() -> [UInt8] {
+    var end = rest + [0x80]
+    end += [UInt8](repeating: 0, count: (120 - end.count % 64) % 64)
+    compress((end + (0..<8).map { UInt8(truncatingIfNeeded: byteCount * 8 >> UInt64(56 - 8 * $0)) })[...])
+    return MerkleDamgard.bytes(state)
+  }
+
+  /// Takes in whole blocks.
+  private mutating func compress(_ blocks: ArraySlice<UInt8>) {
+    guard !blocks.isEmpty else { return }
     // Pointers, since a relay's client hashes megabytes: an array's checks take ten times as long in a debug build.
-    padded.withUnsafeBytes { padded in
-      constants.withUnsafeBufferPointer { constants in
+    blocks.withUnsafeBytes { blocks in
+      Self.constants.withUnsafeBufferPointer { constants in
         state.withUnsafeMutableBufferPointer { state in
           withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { words in
             var start = 0
-            while start < padded.count {
-              compress(state, padded, from: start, words, constants)
+            while start < blocks.count {
+              Self.compress(state, blocks, from: start, words, constants)
               start += 64
             }
           }
         }
       }
     }
-    return MerkleDamgard.bytes(state)
   }
 
   /// Takes in a block. `w` is room for its 64 words.

@@ -99,7 +99,7 @@ struct ChinookFixture {
     case .real: return (raw as? NSNumber).map { Value(real: $0.doubleValue) }
     case .text: return (raw as? String).map(Value.text)
     case .date: return (raw as? String).flatMap(date)
-    case .bool, .blob, .uuid, .json, .position: return nil
+    case .bool, .blob, .uuid, .json, .asset, .position: return nil
     }
   }
 

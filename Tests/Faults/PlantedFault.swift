@@ -216,6 +216,13 @@ package struct PlantedFault: OptionSet, Sendable {
   /// A link that is not shown loses its place.
   package static let positionPurged = PlantedFault(rawValue: 1 << 95)
 
+  // MARK: Of assets
+
+  /// What has come of a file gets its name whatever it is.
+  package static let hashUnchecked = PlantedFault(rawValue: 1 << 120)
+  /// A file is evicted whether another place has it or not.
+  package static let onlyCopyEvicted = PlantedFault(rawValue: 1 << 121)
+
   // MARK: Of damage
 
   /// A delta takes up a state that is not what was last written.

@@ -11,6 +11,7 @@ struct PutCommand: ParsableCommand {
       Values are written as the field's kind says: text as it is; true or false; a date in ISO 8601 (UTC unless it says \
       otherwise); a UUID; JSON; a blob as hexadecimal digits or base64:…; a reference as the target's name.
       field= is the empty text for a text field and null for any other.
+      field=@FILE for an asset adds a copy of the file to the folder beside the store, and puts its name.
       field:=JSON gives the value as JSON, as an import does, so field:=null is null.
       Of a counter field=value says by how much it changes: by the difference to what it shows. --add and --set say it in \
       other words: --add score=1 adds, and --set score=0 sets, so that what others add meanwhile counts from there.
@@ -60,6 +61,7 @@ struct PutCommand: ParsableCommand {
       if name == "-" {
         try PutLines(store: store, schema: schema, output: output).run()
       } else {
+        let assignments = try store.addingFiles(assignments, of: name, schema)
         var record = try RecordInput(words: [name] + assignments, schema: schema)
         try record.count(additions, settings, schema)
         try output.put(record, schema, in: store)
@@ -114,13 +116,18 @@ private struct PutLines {
     return code == .SQLITE_CORRUPT || code == .SQLITE_NOTADB
   }
 
+  private func words(_ text: String) throws -> [String] {
+    let words = try ShellWords.split(text)
+    return try words.prefix(1) + store.addingFiles(Array(words.dropFirst()), of: words.first ?? "", schema)
+  }
+
   private func put(_ line: LineReader.Line) throws {
     let text = try line.text()
     let isJSON = text.drop(while: \.isWhitespace).first == "{"
     let record =
       isJSON
       ? try RecordInput(json: JSONParser.parse(line.bytes), schema: schema)
-      : try RecordInput(words: ShellWords.split(text), schema: schema)
+      : try RecordInput(words: words(text), schema: schema)
     try output.put(record, schema, in: store)
   }
 }

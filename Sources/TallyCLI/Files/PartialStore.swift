@@ -100,6 +100,8 @@ final class PartialStore {
       throw Failure(.busy, "\(path) is in use")
     }
     try made.take(path)
+    // Where this fails, they come again with the next sync.
+    rename(path + FileRole.assets, made.path + FileRole.assets)
     remove()
   }
 

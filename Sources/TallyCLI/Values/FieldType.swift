@@ -2,6 +2,7 @@ import Foundation
 import Tally
 import TallyCRDT
 import TallyStore
+import TallyWire
 
 /// The values that a column takes, and their form outside: as text on the command line and as JSON.
 enum FieldType {
@@ -11,6 +12,7 @@ enum FieldType {
   var label: String {
     switch self {
     case .field(.integer), .field(.counter): "an integer"
+    case .field(.asset): "the name of an asset"
     case .field(let kind): "a \(kind.rawValue)"
     case .reference(let type): "the name of a \(type)"
     }
@@ -50,6 +52,7 @@ extension FieldType {
     case .field(.date): return ISODate.stored(text).map(Value.text)
     case .field(.uuid): return UUID(uuidString: text).map { .blob(withUnsafeBytes(of: $0.uuid) { Array($0) }) }
     case .field(.json): return try Self.json(text)
+    case .field(.asset): return AssetName(text).map { .text($0.text) }
     case .field(.blob), .field(.position): return Self.blob(text).map(Value.blob)
     }
   }
@@ -82,7 +85,7 @@ extension FieldType {
     case (.field(.date), .string(let text)) where !ISODate.isISO(text) && FieldKind.date.accepts(.text(text)):
       return .text(text)
     case (.field(.date), .string(let text)), (.field(.uuid), .string(let text)), (.field(.blob), .string(let text)),
-      (.field(.position), .string(let text)), (.reference, .string(let text)):
+      (.field(.position), .string(let text)), (.field(.asset), .string(let text)), (.reference, .string(let text)):
       if let value = try parse(text) { return value }
     default: break
     }
@@ -94,6 +97,7 @@ extension FieldType {
       switch self {
       case .field(.bool): "; write true or false"
       case .field(.date): "; write ISO 8601, for example 2026-02-28T09:30:00Z"
+      case .field(.asset): "; write @FILE, and the file is added"
       case .field(.blob), .field(.position): "; write hexadecimal digits, or base64: and Base64"
       default: ""
       }

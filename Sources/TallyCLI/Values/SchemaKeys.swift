@@ -8,7 +8,7 @@ enum SchemaKeys {
     guard case .object(let members) = file, case .array(let entities)? = members["entities"] else { return }
     for entity in entities {
       try check(entity, ["type", "fields", "references", "relationships", "deleteWins", "follows", "unique"])
-      try checkMembers(entity, "fields", ["kind", "default", "wireName", "within", "keep"])
+      try checkMembers(entity, "fields", ["kind", "default", "wireName", "within", "keep", "download"])
       try checkMembers(entity, "references", ["to", "onDelete", "isIndexed"])
       try checkMembers(entity, "relationships", ["to", "ordered"])
       guard case .object(let members) = entity, case .array(let rules)? = members["unique"] else { continue }

@@ -26,9 +26,9 @@
 
     var renamedFrom: String? { self["renamedFrom"]?.expression.plainString }
 
-    /// `onDelete`, `isIndexed` and `within`, as they are written.
+    /// `onDelete`, `isIndexed`, `within` and `download`, as they are written.
     var otherArguments: [String] {
-      ["onDelete", "isIndexed", "within"].compactMap { self[$0]?.with(\.trailingComma, nil).trimmedDescription }
+      ["onDelete", "isIndexed", "within", "download"].compactMap { self[$0]?.with(\.trailingComma, nil).trimmedDescription }
     }
 
     /// Why a property cannot be a counter; nil if it can, as far as its text tells.
@@ -80,12 +80,14 @@
               [attribute.removing(argument: "renamedFrom", from: variable)].compactMap { $0 }))
         }
       }
-      for label in ["onDelete", "isIndexed", "within"] {
+      for (label, kind) in [
+        ("onDelete", "a reference"), ("isIndexed", "a reference"), ("within", "a position"), ("download", "an asset"),
+      ] {
         guard let argument = self[label], type.wrapped.isPlain else { continue }
-        let (id, kind) = label == "within" ? ("not-a-position", "position") : ("not-a-reference", "reference")
+        let noun = String(kind.split(separator: " ")[1])
         diagnostics.append(
           Diagnostic(
-            argument, id, "'\(name)' is no \(kind), and only a \(kind) has '\(label)'",
+            argument, "not-\(kind.replacing(" ", with: "-"))", "'\(name)' is no \(noun), and only \(kind) has '\(label)'",
             [attribute.removing(argument: label, from: variable)].compactMap { $0 }))
       }
       return diagnostics

@@ -92,7 +92,8 @@ extension EntitySchema.Property {
   }
   /// Declares a column of bytes. It can be null and has no default.
   ///
-  /// Store anything larger than a thumbnail in a file: a blob is sent as a whole whenever it changes.
+  /// Declare anything larger than a thumbnail as an `asset`: a blob is sent as a whole whenever it changes, and every
+  /// query that reads the row reads it.
   /// - Parameters:
   ///   - name: the column's name.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
@@ -124,6 +125,25 @@ extension EntitySchema.Property {
   /// - Returns: the column, for a schema.
   public static func uuid(_ name: String, renamedFrom oldName: String? = nil) -> Self {
     .field(FieldSchema(name, .uuid, wireName: oldName))
+  }
+  /// Declares a column with the name of a file beside the store, such as a picture. It can be null and has no default.
+  ///
+  /// ```swift
+  /// let person = EntitySchema("Person", .text("name"), .asset("photo"), .asset("avatar", download: .eager))
+  /// ```
+  ///
+  /// In Swift it is an `AssetName?`. `store.assets` adds files, and finds the file of a name. The name merges like any
+  /// other field, so of two pictures that were chosen concurrently the later one is shown. Any other text is refused
+  /// with `StoreError.typeMismatch`.
+  /// - Parameters:
+  ///   - name: the column's name.
+  ///   - download: when a device gets the file: when somebody asks for it, or with the next sync. It may change.
+  ///   - oldName: the name under which the column was first declared, if it was renamed since.
+  /// - Returns: the column, for a schema.
+  public static func asset(
+    _ name: String, download: AssetDownload = .lazy, renamedFrom oldName: String? = nil
+  ) -> Self {
+    .field(FieldSchema(name, .asset, wireName: oldName, download: download))
   }
   /// Declares a column that holds a `Codable` value as JSON. It can be null and has no default.
   ///

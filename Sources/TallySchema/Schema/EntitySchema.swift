@@ -28,11 +28,13 @@ public struct FieldSchema: Sendable, Hashable {
   public var within: String?
   /// For a number, which of concurrent values the column keeps; nil for the later one, as in every other column.
   public var keep: Extremum?
+  /// For an asset, when devices get its file; nil for every other kind. It may change.
+  public var download: AssetDownload?
 
   /// Creates a column. Its wire name is its name unless another one is given.
   public init(
     _ name: String, _ kind: FieldKind, default defaultValue: Value = .null, wireName: String? = nil,
-    within: String? = nil, keep: Extremum? = nil
+    within: String? = nil, keep: Extremum? = nil, download: AssetDownload? = nil
   ) {
     self.name = name
     self.kind = kind
@@ -40,6 +42,7 @@ public struct FieldSchema: Sendable, Hashable {
     self.wireName = wireName ?? name
     self.within = within
     self.keep = keep
+    self.download = kind == .asset ? download ?? .lazy : download
   }
 }
 
@@ -112,7 +115,7 @@ public enum SeedFollowing: String, Sendable, Codable {
 ///   .toMany("players", to: "SBPerson"))
 /// ```
 ///
-/// - A field (`text`, `integer`, `real`, `bool`, `date`, `uuid`, `blob`, `json`, `position`) is a column. Of concurrent
+/// - A field (`text`, `integer`, `real`, `bool`, `date`, `uuid`, `blob`, `json`, `asset`, `position`) is a column. Of concurrent
 ///   writes the later one wins as a whole; the other is in the conflict journal.
 /// - A `counter` is a column to which devices add: every device's additions count.
 /// - A number with `keep:` keeps the greatest or the least of all values.

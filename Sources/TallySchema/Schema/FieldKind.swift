@@ -25,13 +25,15 @@ public enum FieldKind: String, Sendable, CaseIterable {
   case counter
   /// A place in a list that people order: a `ListPosition` of 1 to 512 bytes that sort like the list. Column type BLOB.
   case position
+  /// The `AssetName` of a file that is beside the store, such as a picture. Column type TEXT.
+  case asset
 
   /// The kind with its article, for messages.
-  package var withArticle: String { (self == .integer ? "an " : "a ") + rawValue }
+  package var withArticle: String { ([.integer, .asset].contains(self) ? "an " : "a ") + rawValue }
 
   package var columnType: String {
     switch self {
-    case .text, .date, .json: "TEXT"
+    case .text, .date, .json, .asset: "TEXT"
     case .integer, .bool, .counter: "INTEGER"
     case .real: "REAL"
     case .blob, .uuid, .position: "BLOB"
@@ -43,6 +45,7 @@ public enum FieldKind: String, Sendable, CaseIterable {
     switch (self, value) {
     case (.date, .text(let text)): FieldSyntax.isDate(text)
     case (.json, .text(let text)): FieldSyntax.isJSON(text)
+    case (.asset, .text(let text)): AssetName(text) != nil
     case (.text, .text), (.integer, .integer), (.counter, .integer), (.real, .real), (.blob, .blob): true
     case (.bool, .integer(let number)): number == 0 || number == 1
     case (.uuid, .blob(let bytes)): bytes.count == 16
@@ -50,4 +53,12 @@ public enum FieldKind: String, Sendable, CaseIterable {
     default: false
     }
   }
+}
+
+/// When a device gets the file of an asset that another device has added.
+public enum AssetDownload: String, Sendable, Codable {
+  /// When somebody asks for it: `Assets.url(for:)`.
+  case lazy
+  /// With the next sync, whether somebody asks for it or not.
+  case eager
 }

@@ -8,7 +8,8 @@ import TallyCRDT
 ///   "relationships": {"players": {"to": "SBPerson"}}}]}
 /// ```
 /// A field can also be `{"kind":"text","default":"…","wireName":"…"}`, and a position is
-/// `{"kind":"position","within":"list"}`; a number may have `"keep":"greatest"`. Beside them may stand
+/// `{"kind":"position","within":"list"}`; a number may have `"keep":"greatest"`, an asset `"download":"eager"`. Beside
+/// them may stand
 /// `"deleteWins": true`, `"follows": "perField"` and `"unique": [{"fields": ["name"], "policy": "rename"}]`.
 extension Schema {
   /// Reads a schema from JSON and checks its rules.
@@ -121,11 +122,12 @@ private struct FieldCoding: Codable {
   var wireName: String?
   var within: String?
   var keep: String?
+  var download: AssetDownload?
 
   private enum Key: String, CodingKey {
     case kind
     case defaultValue = "default"
-    case wireName, within, keep
+    case wireName, within, keep, download
   }
 
   init(_ field: FieldSchema) {
@@ -135,6 +137,7 @@ private struct FieldCoding: Codable {
     wireName = field.wireName == field.name ? nil : field.wireName
     within = field.within
     keep = field.keep?.rawValue
+    download = field.download == .lazy ? nil : field.download
   }
 
   init(from decoder: any Decoder) throws {
@@ -148,10 +151,11 @@ private struct FieldCoding: Codable {
     wireName = try container.decodeIfPresent(String.self, forKey: .wireName)
     within = try container.decodeIfPresent(String.self, forKey: .within)
     keep = try container.decodeIfPresent(String.self, forKey: .keep)
+    download = try container.decodeIfPresent(AssetDownload.self, forKey: .download)
   }
 
   func encode(to encoder: any Encoder) throws {
-    guard defaultValue != nil || wireName != nil || within != nil || keep != nil else {
+    guard defaultValue != nil || wireName != nil || within != nil || keep != nil || download != nil else {
       var container = encoder.singleValueContainer()
       return try container.encode(kind)
     }
@@ -161,6 +165,7 @@ private struct FieldCoding: Codable {
     try container.encodeIfPresent(wireName, forKey: .wireName)
     try container.encodeIfPresent(within, forKey: .within)
     try container.encodeIfPresent(keep, forKey: .keep)
+    try container.encodeIfPresent(download, forKey: .download)
   }
 
   func field(named name: String) throws -> FieldSchema {
@@ -176,7 +181,7 @@ private struct FieldCoding: Codable {
     let start = kind == .counter ? Value.integer(0) : .null
     return FieldSchema(
       name, kind, default: try defaultValue?.value(of: kind) ?? start, wireName: wireName, within: within,
-      keep: extremum)
+      keep: extremum, download: download)
   }
 }
 

@@ -147,11 +147,17 @@ public struct Schema: Sendable, Hashable, Codable {
     }
   }
 
-  /// Checks what only numbers and positions have.
+  /// Checks what only numbers, assets and positions have.
   private static func check(_ field: FieldSchema, in entity: EntitySchema) throws(StoreError) {
     guard field.keep == nil || field.kind == .integer || field.kind == .real else {
       throw StoreError(
         .invalidSchema, "\(entity.type).\(field.name) is no integer or real, so it keeps no greatest or least")
+    }
+    guard (field.download == nil) == (field.kind != .asset) else {
+      throw StoreError(.invalidSchema, "\(entity.type).\(field.name) is no asset, so it has no file to download")
+    }
+    guard field.kind != .asset || field.defaultValue.isNull else {
+      throw StoreError(.invalidSchema, "\(entity.type).\(field.name) is an asset, which has no default")
     }
     guard field.kind == .position else {
       guard field.within == nil else {

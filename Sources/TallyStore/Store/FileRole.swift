@@ -34,6 +34,8 @@ public enum FileRole: Sendable, Equatable {
   static let suffixes = ["-wal", "-shm", "-journal", "-incarnation", "-incarnation-new"]
   /// The end of the name of the folder for transfers that go on.
   package static let transfers = "-transfers"
+  /// The end of the name of the folder for assets.
+  package static let assets = "-assets"
 
   /// The store that a file belongs to by its name.
   private static func owner(of url: URL, _ files: any StoreFiles) -> String? {

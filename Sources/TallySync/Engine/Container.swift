@@ -311,7 +311,7 @@ public final class Container: Sendable {
     try store.apply(from: try spool.reader())
   }
 
-  private static let suffixes = ["", "-wal", "-shm", "-incarnation", TransferShelf.suffix]
+  private static let suffixes = ["", "-wal", "-shm", "-incarnation", TransferShelf.suffix, FileRole.assets]
 
   /// Gives the local store that was moved into an account another name, so that the app begins empty after signing out.
   /// Where it was ended in the midst of that, it goes on.

@@ -1,14 +1,16 @@
+import TallyAssets
 import TallyStore
 
 /// What an engine does for its store besides syncing.
 extension SyncEngine {
-  /// Captures what other programs write, which tells everybody who follows the store's changes, and compacts once a
-  /// day.
+  /// Captures what other programs write, which tells everybody who follows the store's changes. Once a day it compacts,
+  /// and removes files that nothing names.
   func lookOutside() {
     guard looking == nil else { return }
     let (interval, looksOutside) = (settings.outsideInterval ?? .seconds(60), settings.outsideInterval != nil)
     looking = Task { [weak store, logger = settings.logger] in
       var lastError = ""
+      var nextCollection = ContinuousClock.now
       while !Task.isCancelled {
         do {
           try await Task.sleep(for: interval)
@@ -16,7 +18,9 @@ extension SyncEngine {
           try await withTaskExecutorPreference(QueueExecutor("tally.upkeep")) {
             if looksOutside { try store.captureChanges() }
             try store.compactIfDue()
+            if store.file != nil, ContinuousClock.now >= nextCollection { try store.assets.collect() }
           }
+          if ContinuousClock.now >= nextCollection { nextCollection = .now + .seconds(86_400) }
         } catch is CancellationError {
           return
         } catch {

@@ -36,6 +36,8 @@ public actor SyncEngine {
   var looking: Task<Void, Never>?
   /// Counts what waits for peers that are away.
   var counting: Task<Void, Never>?
+  /// Follows what the app adds to the files of assets, and asks for.
+  var watching: Task<Void, Never>?
   private var followers: [Int: AsyncStream<SyncStatus>.Continuation] = [:]
   private var nextFollower = 0
   /// The current state of sync. ``statusUpdates()`` returns it again after each change.
@@ -144,6 +146,7 @@ public actor SyncEngine {
     status.isPaused = false
     lookOutside()
     countPending()
+    watchAssets()
     for peer in peers where tasks[peer.name] == nil { start(peer) }
     publish()
   }
@@ -156,7 +159,8 @@ public actor SyncEngine {
     status.isPaused = true
     looking?.cancel()
     counting?.cancel()
-    (looking, counting) = (nil, nil)
+    watching?.cancel()
+    (looking, counting, watching) = (nil, nil, nil)
     await stop(Array(tasks.keys))
     for (_, connection) in connections { await connection.close() }
     // The app may have used the switch again meanwhile.
@@ -269,8 +273,10 @@ public actor SyncEngine {
       peer.changesReceived = before.changesReceived + report.changes
       (peer.pending, peer.waitingFiles) = (0, report.pending.count + report.refused.count)
       peer.missing = report.isComplete ? 0 : nil
+      peer.assets = report.assets
       peer.note(pollingErrorOf: mailbox)
     }
+    await countAssets()
     acknowledged[name] = vector
     log(name, UInt64(report.bytesWritten), UInt64(report.bytesRead))
     return report.cursor
@@ -469,6 +475,12 @@ public actor SyncEngine {
   }
 
   private func forget(_ follower: Int) { followers[follower] = nil }
+
+  func setUnsentAssets(_ count: Int) {
+    guard status.unsentAssets != count else { return }
+    status.unsentAssets = count
+    publish()
+  }
 
   func update(_ name: String, _ change: (inout PeerStatus) -> Void) {
     guard !status.isPaused, let index = status.peers.firstIndex(where: { $0.id == name }) else { return }

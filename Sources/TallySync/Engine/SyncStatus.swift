@@ -60,6 +60,9 @@ public struct PeerStatus: Sendable, Equatable, Identifiable {
   public var missing: UInt64?
   /// The number of files of a mailbox that have not arrived yet or cannot be read.
   public var waitingFiles = 0
+  /// What the last pass through a mailbox did with the files of assets, such as pictures, and what is left to do; nil
+  /// before the first pass, and for a peer: files travel through mailboxes only.
+  public var assets: AssetTransfers?
   /// The peer's replica; nil while unknown, and for a mailbox.
   public var replica: ReplicaID?
   /// The peer's introduction; nil if it has not introduced itself, and for a mailbox.
@@ -110,17 +113,20 @@ public struct SyncStatus: Sendable, Equatable {
   public var isPaused = true
   /// The peers, in the order in which they were added.
   public var peers: [PeerStatus] = []
+  /// The number of files of assets, such as pictures, that are on this device and that no mailbox is known to have.
+  public var unsentAssets = 0
 
   /// Creates the status of a new engine: paused, and without peers.
   public init() {}
 
   /// Whether all peers are up to date: there is at least one, each is known to have everything from this store, this
-  /// store has everything that they have announced, and no last attempt failed.
+  /// store has everything that they have announced, no last attempt failed, and every file of an asset is in a mailbox.
   ///
   /// It is false without peers, and until the first sync with each of them. A paused engine keeps the state from when
   /// it was paused. Anything that a peer has written since its last contact is unknown.
   public var isUpToDate: Bool {
-    !peers.isEmpty && peers.allSatisfy { $0.pending == 0 && $0.missing == 0 && $0.lastError == nil }
+    !peers.isEmpty && unsentAssets == 0
+      && peers.allSatisfy { $0.pending == 0 && $0.missing == 0 && $0.lastError == nil }
   }
 }
 

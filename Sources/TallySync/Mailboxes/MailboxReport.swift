@@ -60,6 +60,8 @@ public struct MailboxReport: Sendable, Equatable {
   public var conflicts = 0
   /// The numbers of bytes read from the mailbox and put into it.
   public var bytesRead = 0, bytesWritten = 0
+  /// The files of assets that have come and were put.
+  public var assets = AssetTransfers()
   /// Whether a file contradicted this store's content although both covered the same, so that a full state was put to
   /// repair it.
   public var repaired = false
@@ -89,6 +91,8 @@ public struct MailboxSettings: Sendable {
   public var minimumDeltaWeight = 1 << 14
   /// The destination of counters; nil for the one that the app has set up with `MetricsSystem.bootstrap`.
   public var metrics: (any MetricsFactory)?
+  /// Whether the pass exchanges files of assets, after the records.
+  public var carriesAssets = true
   /// Whether the store remembers the devices whose files it has found: see `Store.devices()`.
   public var remembersDevices = false
   /// A function that receives the progress of a pass: at each file that it examines, and as bytes are read, applied and

@@ -74,7 +74,9 @@ extension Store {
     let knewOfDamage = try isDamaged
     do {
       var pass = try MailboxPass(self, mailbox, settings)
-      return try await pass.run()
+      var report = try await pass.run()
+      if settings.carriesAssets, var assets = try AssetPass(self, mailbox) { try await assets.run(into: &report) }
+      return report
     } catch let error as StoreError where error.code == .damaged && mayRetry && !knewOfDamage {
       return try await pass(through: mailbox, settings, mayRetry: false)
     }

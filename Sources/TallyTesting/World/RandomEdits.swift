@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import TallyCRDT
 import TallyStore
+import TallyWire
 
 /// Draws writes that fit a schema: few records and few values, so that they collide.
 struct RandomEdits {
@@ -117,6 +118,8 @@ struct RandomEdits {
     case .bool: return (number % 2 == 0).databaseValue
     case .real: return [0, 1.5, -1.5, Double.greatestFiniteMagnitude][number].databaseValue
     case .blob: return Data(repeating: UInt8(number), count: number).databaseValue
+    case .asset:
+      return AssetName(hash: String(repeating: "\(number)", count: 64), byteCount: number, type: "bin").databaseValue
     case .position: return Data(repeating: UInt8(number + 1), count: number + 1).databaseValue
     case .uuid: return Data(repeating: UInt8(number), count: 16).databaseValue
     }

@@ -37,6 +37,8 @@ package enum SimulationTier: String, CaseIterable, Sendable {
   case extrema
   /// Stores with lists that people order.
   case order
+  /// Stores with files beside them, which travel through a folder.
+  case assets
   #if CloudKitStub
     /// Devices that meet in iCloud, as the tests' stub of CloudKit has it, and people who come and go.
     case cloudkit
@@ -51,7 +53,8 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .copies: smallest(.generate(seed: seed)) { CopySimulation.failure(of: $0) }
     case .seeds: SeedSimulation.report(.generate(seed: seed))
     case .rawsql: RawPlay.report(seed: seed)
-    case .world, .relay, .damage, .value, .shred, .unique, .merge, .counters, .extrema, .order: failure(seed)
+    case .world, .relay, .damage, .value, .shred, .unique, .merge, .counters, .extrema, .order, .assets:
+      failure(seed)
     #if CloudKitStub
       case .cloudkit: failure(seed)
     #endif
@@ -84,6 +87,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
       }.first
     case .extrema: ExtremumHistory.failure(seed, planted: planted)
     case .order: OrderHistory.failure(seed, planted: planted)
+    case .assets: AssetHistory.failure(seed, planted: planted)
     case .shred:
       [false, true].lazy.compactMap { ShredHistory.failure(seed, deleteWins: $0, planted: planted) }.first
     case .unique: UniqueHistory.failure(seed, planted: planted)
@@ -203,6 +207,8 @@ package struct PlantedBug: Sendable {
     .init("gapIsElement", .gapIsElement, .order),
     .init("bareStay", .bareStay, .order),
     .init("positionPurged", .positionPurged, .order),
+    .init("hashUnchecked", .hashUnchecked, .assets),
+    .init("onlyCopyEvicted", .onlyCopyEvicted, .assets),
   ]
 
   /// How many seeds a tier needs to notice the fault; nil if it does not within its patience.

@@ -1,0 +1,109 @@
+import Foundation
+import TallyCRDT
+import TallyWire
+
+#if PlantedFaults
+  import TallyFaults
+#endif
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A file on its way to this device. What has come stays under `parts` and goes on with the next one for the same name;
+/// it gets its name once all of it is what the name says.
+package final class AssetDownloading {
+  private let name: AssetName
+  private let folder: AssetFolder
+  private let path: String
+  private let descriptor: Int32
+  private var hash = SHA256()
+  /// The number of bytes that have come so far.
+  package private(set) var byteCount = 0
+
+  /// Begins, or goes on.
+  /// - Throws: `AssetError` of code `unwritable`, also while another process or thread gets the same file.
+  package init(_ name: AssetName, in folder: AssetFolder) throws {
+    (self.name, self.folder, path) = (name, folder, folder.part(of: name))
+    try folder.make(folder.path)
+    try folder.make(folder.path + "/parts")
+    descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o666)
+    guard descriptor >= 0 else { throw AssetError.system(.unwritable, "create a file in \(folder.path)/parts") }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      close(descriptor)
+      throw AssetError(.unwritable, "the file is being received already")
+    }
+    do {
+      try readWhatIsThere()
+    } catch {
+      close(descriptor)
+      throw error
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  private func readWhatIsThere() throws {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw AssetError(.unwritable, "\(path) is not a plain file")
+    }
+    guard Int(status.st_size) <= name.byteCount else { return try startOver() }
+    while byteCount < Int(status.st_size) {
+      var count = 0
+      let bytes = [UInt8](unsafeUninitializedCapacity: 1 << 20) { buffer, initialized in
+        repeat { count = read(descriptor, buffer.baseAddress, buffer.count) } while count < 0 && errno == EINTR
+        initialized = max(0, count)
+      }
+      guard count >= 0 else { throw AssetError.system(.unreadable, "read what has come of a file") }
+      guard count > 0 else { return }
+      hash.update(bytes[...])
+      byteCount += count
+    }
+  }
+
+  private func startOver() throws {
+    guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
+      throw AssetError.system(.unwritable, "write a file")
+    }
+    (hash, byteCount) = (SHA256(), 0)
+  }
+
+  /// Takes the next bytes.
+  /// - Throws: `AssetError` of code `wrongContent` if they are too many; `unwritable`.
+  package func append(_ bytes: ArraySlice<UInt8>) throws {
+    guard byteCount + bytes.count <= name.byteCount else { throw try refusal() }
+    try AssetFolder.write(bytes, to: descriptor)
+    hash.update(bytes)
+    byteCount += bytes.count
+  }
+
+  /// Gives the file its name.
+  /// - Throws: `AssetError` of code `wrongContent` if it is not what the name says; then nothing of it stays. Of code
+  ///   `missing` if it is not complete; then what has come stays.
+  package func finish() throws {
+    guard byteCount == name.byteCount else {
+      throw AssetError(.missing, "only \(byteCount) of \(name.byteCount) bytes of \(name) have come")
+    }
+    guard isRight else { throw try refusal() }
+    guard AssetFolder.sync(descriptor) else { throw AssetError.system(.unwritable, "write a file to the disk") }
+    if try !folder.put(path, as: name) { unlink(path) }
+  }
+
+  private var isRight: Bool {
+    #if PlantedFaults
+      if folder.planted.contains(.hashUnchecked) { return true }
+    #endif
+    return Hexadecimal.text(hash.finalized()) == name.hash
+  }
+
+  private func refusal() throws -> AssetError {
+    try startOver()
+    unlink(path)
+    return AssetError(.wrongContent, "what has come is not \(name)")
+  }
+}

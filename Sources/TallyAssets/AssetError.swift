@@ -1,0 +1,60 @@
+import Foundation
+import TallySchema
+
+/// The reason why a file could not be added, found or removed. The files and the store are then as they were.
+///
+/// ```swift
+/// do {
+///   person.photo = try store.assets.add(contentsOf: url)
+/// } catch let error as AssetError where error.code == .tooLarge {
+///   print("choose a smaller one")
+/// }
+/// ```
+public struct AssetError: TallyError {
+  /// The kinds of failures.
+  public enum Code: String, Sendable {
+    /// The store is in memory, so there is no folder beside it.
+    case inMemory
+    /// The extension is not 1 to 12 lowercase letters and digits.
+    case invalidType
+    /// What is to be added is a folder, a pipe or a device, or there is nothing.
+    case notAFile
+    /// The file has more than `AssetName.byteLimit` bytes.
+    case tooLarge
+    /// The file changed while it was read.
+    case changed
+    /// The file is not on this device.
+    case missing
+    /// The bytes are not those of the name.
+    case wrongContent
+    /// The disk cannot be read.
+    case unreadable
+    /// The disk cannot be written to, for instance because it is full.
+    case unwritable
+  }
+
+  /// The kind of failure, to decide what to do about it.
+  public let code: Code
+  /// A description of the error in one sentence, for a log.
+  public let message: String
+  /// The system's error; nil if there is none.
+  public let cause: (any Error)?
+
+  package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+    (self.code, self.message, self.cause) = (code, message, cause)
+  }
+
+  /// The error of the system call that has just failed.
+  static func system(_ code: Code, _ doing: String) -> AssetError {
+    let number = errno
+    return AssetError(
+      code, "cannot \(doing): \(String(cString: strerror(number)))",
+      cause: POSIXErrorCode(rawValue: number).map { POSIXError($0) })
+  }
+
+  /// True unless the disk may have room again, or the file may arrive.
+  public var isPermanent: Bool { ![.changed, .missing, .wrongContent, .unreadable, .unwritable].contains(code) }
+
+  /// The message with the code in parentheses.
+  public var description: String { "\(message) (\(code.rawValue))" }
+}

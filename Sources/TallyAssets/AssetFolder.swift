@@ -1,0 +1,297 @@
+import Foundation
+import TallyCRDT
+import TallyStore
+import TallyWire
+
+#if PlantedFaults
+  import TallyFaults
+#endif
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The folder with the files of a store's assets: `<store>-assets/<first two digits>/<hash>.<type>`.
+///
+/// A file appears under its name whole or not at all, and is never changed. Whoever adds a file that is there already
+/// makes it new, so that a collection under way leaves it: both hold the lock.
+package struct AssetFolder: Sendable {
+  package let path: String
+  /// The time by which files are new or old.
+  private let now: @Sendable () -> Date
+  #if PlantedFaults
+    let planted: PlantedFault
+  #endif
+
+  package init(of store: Store) throws {
+    guard let file = store.file else {
+      throw AssetError(.inMemory, "a store in memory has no folder for assets")
+    }
+    path = file + FileRole.assets
+    now = store.options.now
+    #if PlantedFaults
+      planted = store.options.planted
+    #endif
+  }
+
+  /// The path of an asset's file, which need not be there.
+  package func path(of name: AssetName) -> String { "\(path)/\(name.hash.prefix(2))/\(name.hash).\(name.type)" }
+
+  /// The path of what has come so far of a file that is on its way.
+  package func part(of name: AssetName) -> String { "\(path)/parts/\(name.hash).\(name.type)" }
+
+  /// Whether an asset's file is here with its whole length. Links count as nothing.
+  package func has(_ name: AssetName) -> Bool {
+    var status = stat()
+    return lstat(path(of: name), &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+      && Int(status.st_size) == name.byteCount
+  }
+
+  /// Whether there are files, or ever were.
+  package var exists: Bool { access(path, F_OK) == 0 }
+
+  // MARK: Writing
+
+  /// A new file under a name of its own, which is gone if it is not given an asset's name.
+  final class Draft {
+    let path: String
+    private let descriptor: Int32
+    private var isKept = false
+
+    init(in folder: AssetFolder) throws {
+      try folder.make(folder.path)
+      path = "\(folder.path)/~\(UUID().uuidString).tmp"
+      descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+      guard descriptor >= 0 else { throw AssetError.system(.unwritable, "create a file in \(folder.path)") }
+    }
+
+    deinit {
+      close(descriptor)
+      if !isKept { unlink(path) }
+    }
+
+    func append(_ bytes: ArraySlice<UInt8>) throws { try AssetFolder.write(bytes, to: descriptor) }
+
+    /// Gives the file an asset's name, after its bytes have reached the disk.
+    func keep(as name: AssetName, in folder: AssetFolder) throws {
+      guard AssetFolder.sync(descriptor) else { throw AssetError.system(.unwritable, "write a file to the disk") }
+      isKept = try folder.put(path, as: name)
+    }
+  }
+
+  static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) throws {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw AssetError.system(.unwritable, "write a file") }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  static func sync(_ descriptor: Int32) -> Bool {
+    #if canImport(Darwin)
+      // Only a full sync reaches the medium; file servers do not know it.
+      if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
+    #endif
+    return fsync(descriptor) == 0
+  }
+
+  /// Gives a complete file its asset's name.
+  /// - Returns: whether it was needed: the asset may be there already.
+  func put(_ file: String, as name: AssetName) throws -> Bool {
+    let target = path(of: name)
+    let folder = String(target.prefix(upTo: target.lastIndex(of: "/") ?? target.endIndex))
+    try make(folder)
+    return try locked {
+      if has(name), touch(target) { return false }
+      guard touch(file), rename(file, target) == 0 else { throw AssetError.system(.unwritable, "give a file its name") }
+      // The name must outlast a power cut as well; not every file system can be asked for that.
+      for folder in [folder, path] {
+        let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { continue }
+        _ = Self.sync(descriptor)
+        close(descriptor)
+      }
+      return true
+    }
+  }
+
+  /// Makes a file as new as one that was just added.
+  func touch(_ file: String) -> Bool {
+    let seconds = now().timeIntervalSince1970
+    let time = timeval(tv_sec: time_t(seconds), tv_usec: suseconds_t((seconds - seconds.rounded(.down)) * 1e6))
+    return utimes(file, [time, time]) == 0
+  }
+
+  func make(_ folder: String) throws {
+    guard mkdir(folder, 0o777) != 0, errno != EEXIST else { return }
+    throw AssetError.system(.unwritable, "create the folder \(folder)")
+  }
+
+  // MARK: Removing
+
+  /// Does something while no other process or thread adds or removes a file.
+  func locked<Result>(_ body: () throws -> Result) throws -> Result {
+    let descriptor = open(path + "/lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o666)
+    guard descriptor >= 0 else { throw AssetError.system(.unwritable, "lock \(path)") }
+    defer { close(descriptor) }
+    while flock(descriptor, LOCK_EX) != 0 {
+      guard errno == EINTR else { throw AssetError.system(.unwritable, "lock \(path)") }
+    }
+    return try body()
+  }
+
+  /// Removes a file, unless it has become new since `time`.
+  /// - Returns: whether it did.
+  func remove(_ file: String, ifOlderThan time: Date = .distantFuture) throws -> Bool {
+    try locked {
+      var status = stat()
+      guard lstat(file, &status) == 0, Self.modified(status) < time else { return false }
+      guard unlink(file) == 0 || errno == ENOENT else { throw AssetError.system(.unwritable, "remove a file") }
+      return true
+    }
+  }
+
+  static func modified(_ status: stat) -> Date {
+    #if canImport(Darwin)
+      let time = status.st_mtimespec
+    #else
+      let time = status.st_mtim
+    #endif
+    return Date(timeIntervalSince1970: Double(time.tv_sec) + Double(time.tv_nsec) / 1e9)
+  }
+
+  // MARK: Looking
+
+  /// A file that is here under an asset's name.
+  struct File {
+    var path: String
+    var hash: String
+    var type: String
+    var byteCount: Int
+    var modified: Date
+    var name: AssetName? { AssetName(hash: hash, byteCount: byteCount, type: type) }
+  }
+
+  /// All files under assets' names, in the order of their hashes.
+  func files() throws -> [File] {
+    try names(in: path).filter { $0.utf8.count == 2 }.sorted().flatMap { part in
+      try names(in: "\(path)/\(part)").sorted().compactMap { name in
+        let pieces = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard pieces.count == 2, pieces[0].hasPrefix(part) else { return nil }
+        var status = stat()
+        let file = "\(path)/\(part)/\(name)"
+        guard lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return File(
+          path: file, hash: pieces[0], type: pieces[1], byteCount: Int(status.st_size), modified: Self.modified(status))
+      }
+    }
+  }
+
+  /// What writers have begun and not ended, in the folder and among the parts.
+  func leftovers() throws -> [String] {
+    try names(in: path).filter { $0.hasPrefix("~") && $0.hasSuffix(".tmp") }.map { "\(path)/\($0)" }
+      + names(in: path + "/parts").map { "\(path)/parts/\($0)" }
+  }
+
+  private func names(in folder: String) throws -> [String] {
+    guard let directory = opendir(folder) else {
+      guard errno != ENOENT, errno != ENOTDIR else { return [] }
+      throw AssetError.system(.unreadable, "read the folder \(folder)")
+    }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while true {
+      errno = 0
+      guard let entry = readdir(directory) else {
+        guard errno == 0 else { throw AssetError.system(.unreadable, "read the folder \(folder)") }
+        return names
+      }
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
+      }
+      if let name, !name.hasPrefix(".") { names.append(name) }
+    }
+  }
+}
+
+/// A plain file that is read once, from its beginning.
+package final class AssetSource: Sendable {
+  private let descriptor: Int32
+  private let before: stat
+  package let byteCount: Int
+  private static let pieceSize = 1 << 20
+
+  /// Opens a file. Following links is for files of a person's, and not for those in the folder.
+  package init(_ path: String, followsLinks: Bool) throws {
+    // Without O_NONBLOCK, opening a pipe waits for a writer.
+    descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | (followsLinks ? 0 : O_NOFOLLOW))
+    guard descriptor >= 0 else {
+      throw AssetError.system([ENOENT, ENOTDIR, ELOOP].contains(errno) ? .notAFile : .unreadable, "open \(path)")
+    }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      close(descriptor)
+      throw AssetError(.notAFile, "\(path) is not a plain file")
+    }
+    (before, byteCount) = (status, Int(status.st_size))
+    guard byteCount <= AssetName.byteLimit else {
+      close(descriptor)
+      throw AssetError(.tooLarge, "\(path) has \(byteCount) bytes, and \(AssetName.byteLimit) are the most")
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  /// The next bytes, nil at the end.
+  package func next() throws -> [UInt8]? {
+    var count = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { buffer, initialized in
+      repeat { count = read(descriptor, buffer.baseAddress, buffer.count) } while count < 0 && errno == EINTR
+      initialized = max(0, count)
+    }
+    guard count >= 0 else { throw AssetError.system(.unreadable, "read a file") }
+    return bytes.isEmpty ? nil : bytes
+  }
+
+  /// Some of the bytes, fewer at the end.
+  package func bytes(from offset: Int, count: Int) throws -> [UInt8] {
+    var length = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: max(0, count)) { buffer, initialized in
+      while length < count {
+        let got = pread(descriptor, buffer.baseAddress.map { $0 + length }, count - length, off_t(offset + length))
+        if got < 0, errno == EINTR { continue }
+        guard got > 0 else { break }
+        length += got
+      }
+      initialized = length
+    }
+    return bytes
+  }
+
+  /// - Throws: `AssetError.changed` if the file is another one than when it was opened, as far as the system tells.
+  package func checkUnchanged(read count: Int) throws {
+    var now = stat()
+    guard fstat(descriptor, &now) == 0, now.st_size == before.st_size, count == byteCount,
+      AssetFolder.modified(now) == AssetFolder.modified(before)
+    else { throw AssetError(.changed, "the file changed while it was read") }
+  }
+
+  /// The hash of all bytes, each of which `body` gets as well.
+  package func hash(_ body: (ArraySlice<UInt8>) throws -> Void = { _ in }) throws -> [UInt8] {
+    var (hash, count) = (SHA256(), 0)
+    while let piece = try next() {
+      hash.update(piece[...])
+      try body(piece[...])
+      count += piece.count
+      guard count <= byteCount else { break }
+    }
+    try checkUnchanged(read: count)
+    return hash.finalized()
+  }
+}

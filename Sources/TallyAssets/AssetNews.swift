@@ -1,0 +1,35 @@
+import Foundation
+import Synchronization
+
+/// What parts of one process tell each other about a folder's files: that somebody waits for one, or that one has come.
+package final class AssetNews: Sendable {
+  /// Somebody waits for a file.
+  package static let wishes = AssetNews()
+  /// The app has added a file.
+  package static let additions = AssetNews()
+  /// A file has come.
+  package static let arrivals = AssetNews()
+
+  private let followers = Mutex<[String: [UUID: AsyncStream<Void>.Continuation]]>([:])
+
+  private init() {}
+
+  /// A stream with an element after each piece of news about a folder, until its task ends.
+  package func stream(of folder: String) -> AsyncStream<Void> {
+    let (stream, feed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let id = UUID()
+    followers.withLock { $0[folder, default: [:]][id] = feed }
+    feed.onTermination = { [weak self] _ in
+      self?.followers.withLock {
+        $0[folder]?[id] = nil
+        if $0[folder]?.isEmpty == true { $0[folder] = nil }
+      }
+    }
+    return stream
+  }
+
+  /// Tells all who follow a folder.
+  package func tell(_ folder: String) {
+    for feed in followers.withLock({ Array(($0[folder] ?? [:]).values) }) { feed.yield() }
+  }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import GRDB
+import TallySchema
+import TallyStore
+import TallyWire
+
+/// Which files a store's records name.
+package struct AssetUse: Sendable {
+  /// The names in rows that the app sees.
+  package var shown = Set<AssetName>()
+  /// Those of them that devices get without being asked.
+  package var eager = Set<AssetName>()
+  /// The hashes of files that anything names: rows, records that can be restored, fields that only a newer app knows,
+  /// the conflict journal.
+  fileprivate(set) var hashes = Set<String>()
+
+  /// Whether anything names a file with this hash.
+  package func names(_ hash: String) -> Bool { hashes.contains(hash) }
+}
+
+extension Assets {
+  /// Reads which files are named. What another program has just written is captured first.
+  ///
+  /// Cost: the columns of assets, all hidden records, and the conflict journal.
+  package func use() throws -> AssetUse {
+    let schema = try store.schema
+    try store.captureChanges()
+    return try store.read { db in
+      var use = AssetUse()
+      for entity in schema.entities {
+        for field in entity.fields where field.kind == .asset {
+          let names = try String.fetchCursor(
+            db, sql: "SELECT DISTINCT \"\(field.name)\" FROM main.\"\(entity.type)\" WHERE \"\(field.name)\" NOT NULL")
+          while let text = try names.next() {
+            guard let name = AssetName(text) else { continue }
+            use.shown.insert(name)
+            use.hashes.insert(name.hash)
+            if field.download == .eager { use.eager.insert(name) }
+          }
+        }
+      }
+      // Bodies have texts as they are, so a hash is found without knowing what is around it.
+      for (table, column) in [
+        ("tally_hidden", "body"), ("tally_extra", "body"), ("tally_conflict", "loser_value"),
+        ("tally_conflict", "winner_value"),
+      ] {
+        let rows = try Data.fetchCursor(
+          db, sql: "SELECT CAST(\(column) AS BLOB) FROM main.\(table) WHERE instr(\(column), CAST('sha256-' AS BLOB)) OR instr(\(column), 'sha256-')")
+        while let bytes = try rows.next() { use.insert(hashesIn: Array(bytes)) }
+      }
+      return use
+    }
+  }
+
+  /// The files that are here, that something names, and that no place has said to have within the last days.
+  ///
+  /// Cost: nothing without a folder for files; otherwise that of ``use()``.
+  package func unsent() throws -> [AssetName] {
+    guard store.file != nil, try folder.exists else { return [] }
+    let reached = try places().reached(since: store.now)
+    guard try folder.files().contains(where: { $0.name.map { !reached.contains($0) } ?? false }) else { return [] }
+    return try folder.named(use()).filter { !reached.contains($0) }
+  }
+
+  /// Whether any field of the schema is an asset.
+  package var areDeclared: Bool {
+    get throws { try store.schema.entities.contains { $0.fields.contains { $0.kind == .asset } } }
+  }
+}
+
+extension AssetUse {
+  /// Finds each `sha256-` that 64 hexadecimal digits follow.
+  fileprivate mutating func insert(hashesIn bytes: [UInt8]) {
+    let mark = Array("sha256-".utf8)
+    var index = 0
+    while index + mark.count + 64 <= bytes.count {
+      if bytes[index] == mark[0], bytes[index..<index + mark.count].elementsEqual(mark) {
+        let digits = bytes[(index + mark.count)..<(index + mark.count + 64)]
+        if digits.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }) {
+          hashes.insert(String(decoding: digits, as: UTF8.self))
+        }
+      }
+      index += 1
+    }
+  }
+}
+
+extension AssetFolder {
+  /// The files that are here and that anything names.
+  package func named(_ use: AssetUse) throws -> [AssetName] {
+    try files().filter { use.names($0.hash) }.compactMap(\.name)
+  }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import TallyCRDT
+import TallyStore
+import TallyWire
+
+#if PlantedFaults
+  import TallyFaults
+#endif
+
+/// One file, as a list shows it.
+public struct AssetListing: Sendable, Hashable {
+  /// The file's name.
+  public var name: AssetName
+  /// Whether the file is on this device.
+  public var isHere: Bool
+  /// Whether a record that the app sees names it.
+  public var isShown: Bool
+  /// Whether another place has said, within the last seven days, to have it.
+  public var isElsewhere: Bool
+}
+
+/// What a check of all files has found.
+public struct AssetReport: Sendable, Hashable {
+  /// The number of files that were read and are what their names say, and of their bytes.
+  public var sound = 0, byteCount = 0
+  /// The files that are not what their names say. They were put into the folder `damaged`, and count as missing.
+  public var damaged: [AssetName] = []
+  /// The names in records of files that are not on this device. That is not an error: they may come when somebody asks
+  /// for them.
+  public var missing: [AssetName] = []
+}
+
+extension Assets {
+  private static let day: TimeInterval = 86_400
+  /// The days for which a file that was added here is not evicted.
+  static let ownDays = 30
+
+  /// Lists the files that are here and those that records name, in the order of their names.
+  ///
+  /// Cost: the folder and what ``AssetUse`` reads; no file is opened.
+  /// - Throws: `AssetError`; the store's errors.
+  public func list() throws -> [AssetListing] {
+    let (use, here, reached) = (try use(), try folder.files().compactMap(\.name), try reachedAnywhere())
+    return Set(here).union(use.shown).sorted { $0.text < $1.text }.map { name in
+      AssetListing(
+        name: name, isHere: here.contains(name), isShown: use.shown.contains(name),
+        isElsewhere: reached.contains(name))
+    }
+  }
+
+  private func reachedAnywhere() throws -> Set<AssetName> {
+    try folder.exists ? places().reached(since: store.now) : []
+  }
+
+  /// Reads all files and checks that they are what their names say.
+  ///
+  /// ```swift
+  /// let report = try store.assets.verify()
+  /// print(report.damaged, report.missing)
+  /// ```
+  ///
+  /// A damaged file is put aside and counts as missing from then on, so that it comes again. Nothing is deleted.
+  /// - Throws: `AssetError`; the store's errors. Files that were put aside before stay so.
+  public func verify() throws -> AssetReport {
+    let folder = try folder
+    var report = AssetReport()
+    for file in try folder.files() {
+      guard let name = file.name else { continue }
+      guard let hash = try? AssetSource(file.path, followsLinks: false).hash() else { continue }
+      if Hexadecimal.text(hash) == file.hash {
+        report.sound += 1
+        report.byteCount += file.byteCount
+      } else {
+        try folder.putAside(file)
+        report.damaged.append(name)
+      }
+    }
+    report.missing = try use().shown.filter { !folder.has($0) }.sorted { $0.text < $1.text }
+    return report
+  }
+
+  /// Removes files that nothing has named for a day: no record that is shown or can be restored, no entry of the
+  /// conflict journal. A file that no mailbox is known to have stays for the restore window: others may have its name.
+  ///
+  /// An engine does so once a day. The day is counted from the first call that finds the file unnamed. After a purge,
+  /// call it with `isUrgent`: then all files go at once that nothing names, also those that the app has added for rows
+  /// that it has not written yet.
+  ///
+  /// Cost: the folder, the columns of assets, all hidden records and the conflict journal.
+  /// - Parameter isUrgent: whether files go that were named until now.
+  /// - Returns: the number of files that were removed.
+  /// - Throws: `AssetError`; the store's errors. Files that were removed before stay so.
+  @discardableResult
+  public func collect(isUrgent: Bool = false) throws -> Int {
+    let (folder, now) = (try folder, store.now)
+    guard folder.exists else { return 0 }
+    let stale = now.addingTimeInterval(-7 * Self.day)
+    for leftover in try folder.leftovers() { _ = try folder.remove(leftover, ifOlderThan: stale) }
+    let files = try folder.files().filter { isUrgent || $0.modified < now.addingTimeInterval(-Self.day) }
+    let places = try places()
+    let use = try use()
+    let unnamed = files.filter { !use.names($0.hash) }
+    let since = try places.note(unnamed: Set(unnamed.compactMap(\.name)), at: AssetPlaces.here, now)
+    let reached = try places.reached(since: now)
+    let window = Double(max(1, store.options.compaction.restoreWindow.days))
+    return try unnamed.count { file in
+      guard let name = file.name else { return false }
+      let days = isUrgent ? 0 : reached.contains(name) ? 1 : window
+      guard let first = since[name], now.timeIntervalSince(first) >= days * Self.day else { return false }
+      return try folder.remove(file.path, ifOlderThan: isUrgent ? .distantFuture : now.addingTimeInterval(-Self.day))
+    }
+  }
+
+  /// Removes files from this device that another place has, until the others take at most so many bytes. Records keep
+  /// their names, and the files come again when somebody asks for them.
+  ///
+  /// ```swift
+  /// try store.assets.evict(keeping: 500_000_000)
+  /// ```
+  ///
+  /// It removes only what a mailbox has said to have within the last seven days, and neither what was added on this
+  /// device within the last thirty, nor what fields show that are `eager`. What has been here for the longest goes
+  /// first.
+  /// - Returns: the names of the files that were removed.
+  /// - Throws: `AssetError`; GRDB's `DatabaseError`. Files that were removed before stay so.
+  @discardableResult
+  public func evict(keeping byteCount: Int = 0) throws -> [AssetName] {
+    let folder = try folder
+    guard folder.exists else { return [] }
+    let (places, now) = (try places(), store.now)
+    let (reached, arrived, eager) = (try places.reached(since: now), try places.arrived(), try use().eager)
+    let own = now.addingTimeInterval(-Double(Self.ownDays) * Self.day)
+    let files = try folder.files().sorted { ($0.modified, $0.hash) < ($1.modified, $1.hash) }
+    var rest = files.reduce(0) { $0 + $1.byteCount }
+    var removed: [AssetName] = []
+    for file in files where rest > byteCount {
+      #if PlantedFaults
+        let isForced = store.options.planted.contains(.onlyCopyEvicted)
+      #else
+        let isForced = false
+      #endif
+      let isElsewhere =
+        file.name.map { reached.contains($0) && (arrived.contains($0) || file.modified < own) } ?? false
+      guard let name = file.name, isElsewhere || isForced, !eager.contains(name), try folder.remove(file.path) else { continue }
+      rest -= file.byteCount
+      removed.append(name)
+    }
+    return removed
+  }
+}
+
+extension AssetFolder {
+  func putAside(_ file: File) throws {
+    try make(path + "/damaged")
+    try locked {
+      guard rename(file.path, "\(path)/damaged/\(file.hash).\(file.type)") == 0 else {
+        throw AssetError.system(.unwritable, "put a damaged file aside")
+      }
+    }
+  }
+}

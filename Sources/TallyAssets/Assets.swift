@@ -1,0 +1,164 @@
+import Foundation
+import TallyCRDT
+import TallySchema
+import TallyStore
+import TallyWire
+
+extension Store {
+  /// The files that records refer to, such as pictures: they are in a folder beside the store. See ``Assets``.
+  public var assets: Assets { Assets(store: self) }
+}
+
+/// The files that a store's records refer to by fields of the kind `asset`.
+///
+/// ```swift
+/// let name = try store.assets.add(contentsOf: pictureURL)
+/// try store.write { db in
+///   try db.execute(sql: "UPDATE Person SET photo = ? WHERE id = ?", arguments: [name, ann])
+/// }
+/// if let url = try store.assets.url(of: name) { show(url) }
+/// ```
+///
+/// The database has only the names. The files are in the folder `<store>-assets`, so they cost nothing to queries,
+/// deltas and opening; to copy a store, copy that folder as well. Add the file first and write the row second: a row
+/// then never names a file that was not there. A file that no row has named for a day is removed.
+///
+/// Files travel with a sync through a mailbox, behind the records. A device gets a file when somebody asks for it, or
+/// with the next sync if the field is `eager`. The name says what the bytes must be, and what differs is never shown.
+public struct Assets: Sendable {
+  let store: Store
+
+  /// The folder with the files.
+  /// - Throws: `AssetError.inMemory`.
+  package var folder: AssetFolder { get throws { try AssetFolder(of: store) } }
+
+  // MARK: Adding
+
+  /// Adds a file with these bytes, and returns its name. If it is there already, it is not written again.
+  ///
+  /// ```swift
+  /// let name = try store.assets.add(jpeg, type: "jpg")
+  /// ```
+  ///
+  /// When it returns, the file is on the disk.
+  /// - Parameters:
+  ///   - data: the bytes, at most 4 GiB.
+  ///   - type: the file's extension, 1 to 12 lowercase letters and digits.
+  /// - Throws: `AssetError` of code `inMemory`, `invalidType`, `unwritable`. Then there is no file.
+  public func add(_ data: Data, type: String) throws -> AssetName {
+    let folder = try folder
+    let hash = Hexadecimal.text(SHA256.hash(Array(data)))
+    let name = try name(hash, data.count, type)
+    guard try !folder.renew(name) else {
+      try places().noteAddition(name)
+      return name
+    }
+    let draft = try AssetFolder.Draft(in: folder)
+    try draft.append(Array(data)[...])
+    try draft.keep(as: name, in: folder)
+    try places().noteAddition(name)
+    AssetNews.additions.tell(folder.path)
+    return name
+  }
+
+  /// Adds a copy of a file, and returns its name. The file itself stays where it is.
+  ///
+  /// ```swift
+  /// let name = try store.assets.add(contentsOf: pictureURL)
+  /// ```
+  ///
+  /// Cost: reads and writes the file once, with 2 MiB of memory. When it returns, the copy is on the disk.
+  /// - Parameters:
+  ///   - url: a plain file of at most 4 GiB, or a link to one.
+  ///   - type: the extension that the copy gets; nil for the file's own, in lowercase.
+  /// - Throws: `AssetError` of code `inMemory`, `invalidType`, `notAFile`, `tooLarge`, `unreadable`, `unwritable`;
+  ///   `changed` if somebody wrote to the file meanwhile. Then there is no copy.
+  public func add(contentsOf url: URL, type: String? = nil) throws -> AssetName {
+    let folder = try folder
+    let type = type ?? url.pathExtension.lowercased()
+    try checkType(type)
+    let source = try AssetSource(url.path, followsLinks: true)
+    let draft = try AssetFolder.Draft(in: folder)
+    let hash = try source.hash(draft.append)
+    let name = try name(Hexadecimal.text(hash), source.byteCount, type)
+    try draft.keep(as: name, in: folder)
+    try places().noteAddition(name)
+    AssetNews.additions.tell(folder.path)
+    return name
+  }
+
+  private func checkType(_ type: String) throws {
+    guard AssetName.isType(type) else {
+      throw AssetError(
+        .invalidType, "\(printable(type)) is no type of a file: 1 to 12 lowercase letters and digits, such as jpg")
+    }
+  }
+
+  private func name(_ hash: String, _ byteCount: Int, _ type: String) throws -> AssetName {
+    try checkType(type)
+    guard let name = AssetName(hash: hash, byteCount: byteCount, type: type) else {
+      throw AssetError(.tooLarge, "the file has \(byteCount) bytes, and \(AssetName.byteLimit) are the most")
+    }
+    return name
+  }
+
+  // MARK: Finding
+
+  /// Returns the file of a name; nil if it is not on this device, or not whole.
+  ///
+  /// ```swift
+  /// let image = try person.photo.flatMap { try store.assets.url(of: $0) }
+  /// ```
+  ///
+  /// Do not change the file. Do not keep the URL in the database: the folder may be elsewhere at the next launch.
+  ///
+  /// Cost: one call of the file system.
+  /// - Throws: `AssetError.inMemory`.
+  public func url(of name: AssetName) throws -> URL? {
+    let folder = try folder
+    return folder.has(name) ? URL(fileURLWithPath: folder.path(of: name)) : nil
+  }
+
+  /// Returns the file of a name, and waits until it has come if it is not on this device.
+  ///
+  /// ```swift
+  /// let url = try await store.assets.url(for: name)
+  /// ```
+  ///
+  /// The wish is remembered, also if the app ends: the next sync through a mailbox that has the file brings it. A
+  /// ``SyncEngine`` of this process begins one at once. Without a sync it waits until the task is cancelled.
+  /// - Throws: `AssetError` of code `inMemory`, `unwritable`; `CancellationError`.
+  public func url(for name: AssetName) async throws -> URL {
+    let folder = try folder
+    let arrivals = AssetNews.arrivals.stream(of: folder.path)
+    if let url = try url(of: name) { return url }
+    try await BlockingWork.run { [self] in try want(name) }
+    for await _ in arrivals {
+      if let url = try url(of: name) { return url }
+    }
+    throw CancellationError()
+  }
+
+  /// Asks for a file that is not on this device: the next sync through a mailbox that has it brings it.
+  ///
+  /// ```swift
+  /// for photo in album where try store.assets.url(of: photo) == nil { try store.assets.want(photo) }
+  /// ```
+  ///
+  /// It does not wait. A ``SyncEngine`` of this process begins a sync at once.
+  /// - Throws: `AssetError` of code `inMemory`, `unwritable`; GRDB's `DatabaseError`.
+  public func want(_ name: AssetName) throws {
+    guard try url(of: name) == nil else { return }
+    try places().wish(for: name)
+    AssetNews.wishes.tell(try folder.path)
+  }
+}
+
+extension AssetFolder {
+  /// Makes a file that is here as new as one that was just added.
+  /// - Returns: whether it is here.
+  func renew(_ name: AssetName) throws -> Bool {
+    guard has(name) else { return false }
+    return try locked { has(name) && touch(path(of: name)) }
+  }
+}

@@ -1,0 +1,191 @@
+import Foundation
+import GRDB
+import Tally
+import TallyAssets
+import TallyCRDT
+import TallyStore
+@testable import TallySync
+import TallyWire
+import Testing
+
+/// Files on their way through a mailbox.
+@Suite(.timeLimit(.minutes(5))) struct AssetPassTests {
+  private typealias Place = AssetFileTests.Place
+  private let mailbox = MemoryMailbox()
+  private let bytes = Data((0..<10_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+
+  private func entry(_ name: AssetName) -> String { "tally1-default-\(name.hash)-\(name.byteCount).\(name.type).asset" }
+
+  @Test func anEagerFileComesAndALazyOneWhenItIsWanted() throws {
+    let (a, b) = (try Place(), try Place())
+    let (photo, avatar) = (try a.store.assets.add(bytes, type: "jpg"), try a.store.assets.add(Data([1]), type: "png"))
+    try a.person("photo", photo)
+    try a.person("avatar", avatar)
+    let sent = try a.store.sync(through: mailbox)
+    #expect(Set(sent.assets.written) == [photo, avatar] && sent.assets.unsent == 0 && sent.assets.missing == 0)
+    let first = try b.store.sync(through: mailbox)
+    #expect(first.assets.taken == [avatar] && first.assets.missing == 1 && first.assets.wanted == 0)
+    #expect(try b.store.assets.url(of: photo) == nil)
+    try b.store.assets.want(photo)
+    let second = try b.store.sync(through: mailbox)
+    #expect(second.assets.taken == [photo] && second.assets.missing == 0)
+    #expect(try Data(contentsOf: #require(try b.store.assets.url(of: photo))) == bytes)
+    // Nothing more to do, on either side.
+    for store in [a.store, b.store] { #expect(try store.sync(through: mailbox).assets == AssetTransfers()) }
+  }
+
+  @Test func aDownloadGoesOnWhereItWasEnded() throws {
+    let (a, b) = (try Place(), try Place())
+    let name = try a.store.assets.add(bytes, type: "jpg")
+    try a.person("avatar", name)
+    try a.store.sync(through: mailbox)
+    mailbox.faults.cut[entry(name)] = 4_000
+    let report = try b.store.sync(through: mailbox)
+    #expect(report.assets.taken == [] && report.assets.wanted == 1)
+    #expect(report.pending.map(\.name) == [name.text] && !report.isComplete)
+    mailbox.faults = MemoryMailbox.Faults()
+    let rest = try b.store.sync(through: mailbox)
+    #expect(rest.assets.taken == [name] && rest.bytesRead == 6_000)
+    #expect(try Data(contentsOf: #require(try b.store.assets.url(of: name))) == bytes)
+  }
+
+  @Test func otherBytesThanTheNameSaysAreNotShown() throws {
+    let (a, b) = (try Place(), try Place())
+    let name = try a.store.assets.add(bytes, type: "jpg")
+    try a.person("avatar", name)
+    try a.store.sync(through: mailbox)
+    for fault in 0..<3 {
+      mailbox.faults = MemoryMailbox.Faults()
+      switch fault {
+      case 0: mailbox.faults.zeroed[entry(name)] = 10
+      case 1: mailbox.faults.unreadable = [entry(name)]
+      default: mailbox.place(Array(bytes) + [0], as: entry(name))
+      }
+      let report = try b.store.sync(through: mailbox)
+      #expect(report.pending.map(\.name) == [name.text] && report.assets.wanted == 1)
+      #expect(try b.store.assets.url(of: name) == nil)
+      #expect(try b.names.filter { !$0.hasPrefix("parts") } == [])
+    }
+    mailbox.place(Array(bytes), as: entry(name))
+    mailbox.faults = MemoryMailbox.Faults()
+    #expect(try b.store.sync(through: mailbox).assets.taken == [name])
+  }
+
+  @Test func aDamagedFileIsNotPut() throws {
+    let a = try Place()
+    let name = try a.store.assets.add(bytes, type: "jpg")
+    try a.person("avatar", name)
+    try Data(count: bytes.count).write(to: try #require(try a.store.assets.url(of: name)))
+    let report = try a.store.sync(through: mailbox)
+    #expect(report.assets.written == [] && report.assets.unsent == 1 && report.pending.count == 1)
+    #expect(!mailbox.files.contains { $0.name == entry(name) })
+  }
+
+  @Test func whatAPlaceHasLostIsPutAgain() throws {
+    let a = try Place()
+    let name = try a.store.assets.add(bytes, type: "jpg")
+    try a.person("avatar", name)
+    try a.store.sync(through: mailbox)
+    try mailbox.remove(entry(name))
+    #expect(try a.store.assets.list().map(\.isElsewhere) == [true])
+    #expect(try a.store.sync(through: mailbox).assets.written == [name])
+    #expect(mailbox.files.contains { $0.name == entry(name) })
+  }
+
+  @Test func whatCameMayBeEvictedAndComesAgain() throws {
+    let (a, b) = (try Place(), try Place())
+    let name = try a.store.assets.add(bytes, type: "jpg")
+    try a.person("photo", name)
+    try a.store.sync(through: mailbox)
+    try b.store.sync(through: mailbox)
+    try b.store.assets.want(name)
+    try b.store.sync(through: mailbox)
+    // The one who has added it keeps it for a month, also if the place has it.
+    #expect(try a.store.assets.evict() == [])
+    #expect(try b.store.assets.evict(keeping: 10_000) == [])
+    b.clock.value = 8
+    #expect(try b.store.assets.evict() == [], "a place that has said nothing for a week may have lost it")
+    try b.store.sync(through: mailbox)
+    #expect(try b.store.assets.evict() == [name])
+    #expect(try b.store.assets.list().map(\.isHere) == [false])
+    try b.store.assets.want(name)
+    #expect(try b.store.sync(through: mailbox).assets.taken == [name])
+  }
+
+  @Test func whatNobodyNamesLeavesThePlaceAfterTheWindow() throws {
+    let (a, b) = (try Place(), try Place())
+    let name = try a.store.assets.add(bytes, type: "jpg")
+    try a.person("avatar", name)
+    for place in [a, b] { try place.store.sync(through: mailbox) }
+    try a.store.write { try $0.execute(sql: "UPDATE Person SET avatar = NULL") }
+    for day in 0..<31 {
+      for place in [a, b] {
+        place.clock.value = Double(day)
+        #expect(try place.store.sync(through: mailbox).assets.removed == [])
+        try place.store.assets.collect()
+      }
+    }
+    for place in [a, b] { place.clock.value = 31 }
+    #expect(try a.store.sync(through: mailbox).assets.removed == [name])
+    #expect(!mailbox.files.contains { $0.name == entry(name) })
+    #expect(try b.store.sync(through: mailbox).assets.written == [])
+  }
+
+  @Test func anotherAppsFilesAndOlderVersionsAreLeftAlone() throws {
+    let a = try Place()
+    mailbox.place([1], as: "tally1-default-abc.asset")
+    mailbox.place([1], as: "holiday.jpg")
+    let report = try a.store.sync(through: mailbox)
+    #expect(report.isComplete && report.assets == AssetTransfers())
+    // A store without assets makes no folder.
+    let plain = try Place(Schema([EntitySchema("Note", .text("text"))]))
+    try plain.store.sync(through: mailbox)
+    #expect(!FileManager.default.fileExists(atPath: plain.store.path + "-assets"))
+  }
+
+  @Test func aWishIsMetAsSoonAsAnEngineCan() async throws {
+    let (a, b) = (try Place(), try Place())
+    let name = try a.store.assets.add(bytes, type: "jpg")
+    try a.person("photo", name)
+    let (one, other) = (SyncEngine(a.store), SyncEngine(b.store))
+    for engine in [one, other] {
+      await engine.add(mailbox, named: "memory")
+      await engine.resume()
+    }
+    // The record is there before the file is asked for.
+    while try await b.store.read({ try AssetName.fetchOne($0, sql: "SELECT photo FROM Person") }) != name {
+      await other.syncNow()
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    let url = try await b.store.assets.url(for: name)
+    #expect(try Data(contentsOf: url) == bytes)
+    for engine in [one, other] { await engine.pause() }
+  }
+
+  @Test func anEngineSaysWhatWasNotSent() async throws {
+    let a = try Place()
+    let name = try a.store.assets.add(bytes, type: "jpg")
+    try a.person("photo", name)
+    let engine = SyncEngine(a.store)
+    await engine.countAssets()
+    #expect(await engine.status.unsentAssets == 1)
+    await engine.add(mailbox, named: "memory")
+    await engine.resume()
+    for await status in await engine.statusUpdates() where status.peers.first?.lastSuccess != nil { break }
+    let status = await engine.status
+    #expect(status.unsentAssets == 0 && status.peers.first?.assets?.written == [name] && status.isUpToDate)
+    await engine.pause()
+  }
+
+  @Test func anErasedAccountTakesItsFilesAlong() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-account-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let container = try Container(directory: folder, schema: AssetFileTests.schema)
+    let store = try container.store(of: .person("ann"))
+    _ = try store.assets.add(bytes, type: "jpg")
+    #expect(FileManager.default.fileExists(atPath: store.path + "-assets"))
+    let path = store.path
+    try container.erase(.person("ann"))
+    #expect(!FileManager.default.fileExists(atPath: path + "-assets"))
+  }
+}
