@@ -127,8 +127,8 @@ struct DuplicateMerge {
       let seen = stored.state.personalContext
       let knows = merges.allSatisfy { deletes in deletes.contains { seen.covers($0.stamp.dot) } }
       if knows, seen.covers(edits) { return false }
-      // It gave way to what was gone already.
-      if !seen.isEmpty, merges.last?.contains(where: { $0.context.covers(seen) }) == true { return false }
+      // It gave way to default data that was gone already. Any other record was there, whatever deletes it had outlived.
+      if stored.state.seed != nil, !seen.isEmpty, merges.last?.contains(where: { $0.context.covers(seen) }) == true { return false }
       merges.append(stored.state.deletes.filter { $0.stamp.rank == .adopted })
       next = try reader.forward(of: link)
     }
@@ -164,7 +164,9 @@ extension DuplicateMerge {
     transaction.view.appeared.isLocal = true
     for duplicate in duplicates {
       guard let kind = transaction.catalog.kind(of: duplicate.name.type) else { continue }
-      let stamp = try transaction.stamp(rank: .adopted)
+      // It may have given way to another record in an earlier life.
+      let earlier = kind.forwardField.flatMap { duplicate.record.state[$0]?.stamp.time }
+      let stamp = try transaction.stamp(over: earlier, rank: .adopted)
       try transaction.carryAttributes(of: duplicate, kind, stamp)
       try transaction.copyMemberships(of: duplicate, stamp) { report.merged[$0] ?? $0 }
       try transaction.giveWay(duplicate, kind, stamp)

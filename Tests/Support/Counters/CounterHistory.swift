@@ -229,18 +229,22 @@ package final class CounterHistory {
     let x: Int64? = random.chance(50) ? Int64(random.below(9)) : nil
     log.append("\(device) inserts \(key): \(numbers.sorted { $0.key < $1.key }), x \(x.map(String.init) ?? "null")")
     let id = try name(key)
+    let hadLives = specification.hasLives(device, key)
+    let writesNumber = Self.fields.map { specification.hasWrites(device, key, $0) }
     var values = numbers.mapValues(Value.integer)
     values["x"] = x.map(Value.integer) ?? .null
     try stores[device].write { [schema] in try schema.put($0, id, values) }
     note(device, key, "", .exist)
-    for field in Self.fields {
+    for (field, isWritten) in zip(Self.fields, writesNumber) {
       let start = CounterSpecification.start[field] ?? 0
       let number = numbers[field] ?? start
       // What is a default and was never anything else is no write.
-      if number != start || specification.hasWrites(device, key, field) { note(device, key, field, .set(number)) }
+      if number != start || isWritten { note(device, key, field, .set(number)) }
     }
-    // An insert under a known name writes null over what was there.
-    if x != nil || specification.values(device, key) != [nil] { note(device, key, "x", .edit(x)) }
+    // An insert under a known name writes null over what was there, and over what may have been.
+    if x != nil || specification.values(device, key) != [nil] || hadLives {
+      note(device, key, "x", .edit(x))
+    }
   }
 
   private func delete(_ device: Int, _ key: String) throws {
@@ -271,13 +275,22 @@ package final class CounterHistory {
     let id = try name(key)
     let acts = (0..<(1 + random.below(3))).map { _ in (random.below(6), random.pick(Self.fields), random.below(40)) }
     var notes: [(String, CounterSpecification.Act)] = []
+    var (x, hasChangedX): (Int64?, Bool) = (nil, false)
     try stores[device].write { [schema, clock] db in
       // What plain SQL adds is known at the end of the transaction, or where a set is made.
       var before: [String: Int64] = [:]
       func shown(_ field: String) throws -> Int64 {
         try Int64.fetchOne(db, sql: "SELECT \(field) FROM Tile WHERE id = ?", arguments: [id.text]) ?? 0
       }
+      // A set captures all that came before it, so x is written even if it is what it was in the end.
+      func noteX() throws {
+        let now = try Int64.fetchOne(db, sql: "SELECT x FROM Tile WHERE id = ?", arguments: [id.text])
+        hasChangedX = hasChangedX || now != x
+        x = now
+      }
+      x = try Int64.fetchOne(db, sql: "SELECT x FROM Tile WHERE id = ?", arguments: [id.text])
       func settle() throws {
+        try noteX()
         for field in Self.fields {
           let now = try shown(field)
           if let old = before[field], now != old { notes.append((field, .add(now - old))) }
@@ -305,12 +318,9 @@ package final class CounterHistory {
       }
       try settle()
     }
-    let x = try stores[device].read {
-      try Int64.fetchOne($0, sql: "SELECT x FROM Tile WHERE id = ?", arguments: [id.text])
-    }
     log.append("\(device) changes \(key): \(acts) \(notes)")
     for (field, act) in notes { note(device, key, field, act) }
-    if let x, specification.values(device, key).first != x { note(device, key, "x", .edit(x)) }
+    if hasChangedX { note(device, key, "x", .edit(x)) }
     if acts.contains(where: { $0.0 == 5 }) { note(device, key, "t", .edit(0)) }
   }
 

@@ -76,15 +76,20 @@ struct CounterSpecification {
     !isVisible(device, record) && heard(device, record).contains { $0.act == .delete }
   }
 
-  /// Whether a device has heard of anything that another number than the default could come from.
+  /// Whether an insert with the default writes it: over another number, over what was added, and over what may have been.
   func hasWrites(_ device: Int, _ record: String, _ counter: String) -> Bool {
+    let sets = heard(device, record).filter { $0.field == counter && $0.act.isSet }
+    let latest = sets.max { $0.moment < $1.moment }
+    return latest.map { $0.act != .set(Self.start[counter] ?? 0) } ?? false || hasAdditions(device, record, counter)
+      || hasLives(device, record)
+  }
+
+  /// Whether a device has heard of a second life of a record, or of a purge. Then whoever inserts it once more does not
+  /// know which fields it had, and writes all of them.
+  func hasLives(_ device: Int, _ record: String) -> Bool {
     heard(device, record).contains { event in
-      switch event.act {
-      case .add: event.field == counter
-      case .set(let number): event.field == counter && number != Self.start[counter]
-      case .purge: true
-      case .edit, .exist, .delete: false
-      }
+      event.act == .purge
+        || event.act == .exist && event.seen.contains { events[$0].record == record && events[$0].act == .delete }
     }
   }
 

@@ -53,7 +53,6 @@ package final class MergeHistory {
   private let time = ShredStage.Clock(1_000_000)
   /// The tags that a person has deleted, each with all that the device knew to have given way to it.
   private var deleted = Set<String>()
-
   /// Where the stores are; nil if they are in memory.
   private let folder: URL?
 
@@ -242,7 +241,7 @@ package final class MergeHistory {
       switch below(4) {
       case 0: try open(device, devices[device].schema)
       case 1: try pull(device, (device + 1) % Self.devices)
-      case 2: try merge(device)
+      case 2: try mergeUncaptured(device)
       default: break
       }
       // Takes what was written, if nothing has.
@@ -318,8 +317,7 @@ package final class MergeHistory {
 
   // MARK: Merges
 
-  /// What people see: names, and under them what refers to them. `tally_unique` has the name of a record that shows
-  /// another one, unless a program has just written over that.
+  /// What people see: names, and under them what refers to them.
   private struct Sight {
     var names = Set<String>()
     var references: [String: String] = [:]
@@ -333,8 +331,8 @@ package final class MergeHistory {
       for row in try Row.fetchAll(
         db,
         sql: """
-          SELECT id, iif(wanted NOT NULL AND Tag.name IS shown, wanted, Tag.name) AS name
-          FROM Tag LEFT JOIN tally_unique u ON u.name = Tag.id AND u.field = 'name'
+          SELECT id, coalesce((SELECT wanted FROM tally_unique u WHERE u.name = Tag.id AND u.field = 'name'), name) AS name
+          FROM Tag
           """)
       {
         names[row["id"]] = row["name"]
@@ -351,6 +349,13 @@ package final class MergeHistory {
       sight.icons = Set(try String.fetchAll(db, sql: "SELECT id FROM Icon"))
       return sight
     }
+  }
+
+  /// Merges when another program has just written: what the rows show does not yet follow from that.
+  private func mergeUncaptured(_ device: Int) throws {
+    let report = try devices[device].store.mergeDuplicates()
+    log.append("\(device) merges \(report.merged.map { "\($0) into \($1)" }.sorted()), restores \(report.restored)")
+    try check(device)
   }
 
   @discardableResult
@@ -461,7 +466,9 @@ package final class MergeHistory {
       let seen = try store.read {
         try String.fetchOne($0, sql: "SELECT tag FROM \(table) WHERE id = ?", arguments: [name])
       }
-      guard let seen, shown.contains(seen) else { throw MergeFailure("\(name) has lost \(tag)") }
+      guard let seen, shown.contains(seen) else {
+        throw MergeFailure("\(name) has lost \(tag), and shows \(seen ?? "nothing")")
+      }
     }
     for tag in Self.tags where !deleted.contains(tag) && !shown.contains(tag) {
       guard try store.history(of: try AnyRecordName(tag)) != nil else { continue }
