@@ -191,7 +191,8 @@ let package = Package(
     .target(
       name: "TallyMacros",
       dependencies: [
-        "TallyCRDT", "TallyStore", "TallyWire", .target(name: "TallyMacroPlugin", condition: .when(traits: ["Macros"])), grdb,
+        "TallyCRDT", "TallyStore", "TallyWire", .target(name: "TallyMacroPlugin", condition: .when(traits: ["Macros"])),
+        grdb,
         logging,
       ]),
     .target(name: "TallyNetwork", dependencies: ["TallySync", network("Crypto", "swift-crypto")] + nio),
@@ -235,7 +236,8 @@ let package = Package(
     .target(
       name: "TallyRig",
       dependencies: [
-        "Tally", "TallyAssets", "TallyCRDT", "TallyCloudKit", "TallyFaults", "TallyRecovery", "TallyRelay", "TallyRelayProtocol",
+        "Tally", "TallyAssets", "TallyCRDT", "TallyCloudKit", "TallyFaults", "TallyRecovery", "TallyRelay",
+        "TallyRelayProtocol",
         "TallyWire", "TallyStore", "TallySync", "TallyTesting", grdb,
       ] + cloudKit,
       path: "Tests/Support", swiftSettings: cloudKitStub),
@@ -284,7 +286,8 @@ let package = Package(
     .testTarget(
       name: "TallySyncTests",
       dependencies: [
-        "Tally", "TallyAssets", "TallyCRDT", "TallyRecovery", "TallyRig", "TallyStore", "TallySync", "TallyTesting", "TallyWire",
+        "Tally", "TallyAssets", "TallyCRDT", "TallyRecovery", "TallyRig", "TallyStore", "TallySync", "TallyTesting",
+        "TallyWire",
         "TestEffort", metrics, grdb,
       ]),
     .testTarget(
@@ -331,8 +334,8 @@ let package = Package(
     .testTarget(
       name: "RelayTests",
       dependencies: [
-        "RelayRig", "Tally", "TallyCLI", "TallyRelay", "TallyRelayProtocol", "TallyRig", "TallyStore", "TallySync",
-        "TallyTesting", "TallyWire", "TestEffort", tallyRelayServer, grdb, logging,
+        "RelayRig", "Tally", "TallyAssets", "TallyCLI", "TallyRelay", "TallyRelayProtocol", "TallyRig", "TallyStore",
+        "TallySync", "TallyTesting", "TallyWire", "TestEffort", tallyRelayServer, grdb, logging,
         relay("HTTPTypes", "swift-http-types"),
         relay("Hummingbird", "hummingbird"), relay("NIOCore", "swift-nio"), relay("NIOEmbedded", "swift-nio"),
         relay("ServiceLifecycle", "swift-service-lifecycle"),

@@ -45,7 +45,7 @@ steps=(
   "$(scaled 12) crash: make crash FACTOR=$((1 + $(scaled 3)))"
 )
 steps+=("10 build-soak: make soak SOAK_SECONDS=1")
-for tier in core forged store copies seeds world relay cloudkit rawsql damage value shred; do
+for tier in core forged store copies seeds world relay cloudkit rawsql damage value shred assets; do
   steps+=("$(scaled 2) soak-$tier: make soak SOAK_SECONDS=$(($(scaled 2) * 60)) FLAGS='--tier $tier --first $first'")
 done
 # Of these so many, however long it takes: TIER COUNT MINUTES.

@@ -26,16 +26,20 @@ package final class AssetDownloading {
   package private(set) var byteCount = 0
 
   /// Begins, or goes on.
-  /// - Throws: `AssetError` of code `unwritable`, also while another process or thread gets the same file.
+  /// - Throws: `AssetError` of code `busy` while another process or thread gets the same file; `unwritable`.
   package init(_ name: AssetName, in folder: AssetFolder) throws {
     (self.name, self.folder, path) = (name, folder, folder.part(of: name))
     try folder.make(folder.path)
     try folder.make(folder.path + "/parts")
     descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o666)
     guard descriptor >= 0 else { throw AssetError.system(.unwritable, "create a file in \(folder.path)/parts") }
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+    // Another one may have given it its name between the two calls.
+    var (mine, now) = (stat(), stat())
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &mine) == 0, lstat(path, &now) == 0,
+      mine.st_ino == now.st_ino, mine.st_dev == now.st_dev
+    else {
       close(descriptor)
-      throw AssetError(.unwritable, "the file is being received already")
+      throw AssetError(.busy, "the file is being received already")
     }
     do {
       try readWhatIsThere()

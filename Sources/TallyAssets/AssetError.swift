@@ -5,7 +5,7 @@ import TallySchema
 ///
 /// ```swift
 /// do {
-///   person.photo = try store.assets.add(contentsOf: url)
+///   print(try store.assets.add(contentsOf: url))
 /// } catch let error as AssetError where error.code == .tooLarge {
 ///   print("choose a smaller one")
 /// }
@@ -23,10 +23,14 @@ public struct AssetError: TallyError {
     case tooLarge
     /// The file changed while it was read.
     case changed
-    /// The file is not on this device.
+    /// The file is not on this device, or not whole.
     case missing
     /// The bytes are not those of the name.
     case wrongContent
+    /// The store's content is damaged, so it cannot tell which files it names.
+    case damaged
+    /// Another thread or process is getting the same file.
+    case busy
     /// The disk cannot be read.
     case unreadable
     /// The disk cannot be written to, for instance because it is full.
@@ -53,7 +57,9 @@ public struct AssetError: TallyError {
   }
 
   /// True unless the disk may have room again, or the file may arrive.
-  public var isPermanent: Bool { ![.changed, .missing, .wrongContent, .unreadable, .unwritable].contains(code) }
+  public var isPermanent: Bool {
+    ![.changed, .missing, .wrongContent, .damaged, .busy, .unreadable, .unwritable].contains(code)
+  }
 
   /// The message with the code in parentheses.
   public var description: String { "\(message) (\(code.rawValue))" }

@@ -108,17 +108,27 @@ package struct AssetFolder: Sendable {
     let folder = String(target.prefix(upTo: target.lastIndex(of: "/") ?? target.endIndex))
     try make(folder)
     return try locked {
-      if has(name), touch(target) { return false }
-      guard touch(file), rename(file, target) == 0 else { throw AssetError.system(.unwritable, "give a file its name") }
-      // The name must outlast a power cut as well; not every file system can be asked for that.
-      for folder in [folder, path] {
-        let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { continue }
-        _ = Self.sync(descriptor)
-        close(descriptor)
+      if has(name), touch(target) {
+        syncFolders(of: target)
+        return false
       }
+      guard touch(file), rename(file, target) == 0 else { throw AssetError.system(.unwritable, "give a file its name") }
+      syncFolders(of: target)
       return true
     }
+  }
+
+  /// A file's name must outlast a power cut as well; not every file system can be asked for that.
+  private func syncFolders(of file: String) {
+    Self.syncFolder(String(file.prefix(upTo: file.lastIndex(of: "/") ?? file.endIndex)))
+    Self.syncFolder(path)
+  }
+
+  private static func syncFolder(_ folder: String) {
+    let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    _ = sync(descriptor)
+    close(descriptor)
   }
 
   /// Makes a file as new as one that was just added.
@@ -129,7 +139,10 @@ package struct AssetFolder: Sendable {
   }
 
   func make(_ folder: String) throws {
-    guard mkdir(folder, 0o777) != 0, errno != EEXIST else { return }
+    if mkdir(folder, 0o777) == 0 {
+      return Self.syncFolder(URL(fileURLWithPath: folder).deletingLastPathComponent().path)
+    }
+    guard errno != EEXIST else { return }
     throw AssetError.system(.unwritable, "create the folder \(folder)")
   }
 
@@ -144,6 +157,17 @@ package struct AssetFolder: Sendable {
       guard errno == EINTR else { throw AssetError.system(.unwritable, "lock \(path)") }
     }
     return try body()
+  }
+
+  /// Removes an asset's file, unless it has become new since it was looked at, or `check` says no by then.
+  /// - Returns: whether it did.
+  func remove(_ file: File, if check: () throws -> Bool = { true }) throws -> Bool {
+    try locked {
+      var status = stat()
+      guard lstat(file.path, &status) == 0, Self.modified(status) == file.modified, try check() else { return false }
+      guard unlink(file.path) == 0 || errno == ENOENT else { throw AssetError.system(.unwritable, "remove a file") }
+      return true
+    }
   }
 
   /// Removes a file, unless it has become new since `time`.
@@ -193,10 +217,10 @@ package struct AssetFolder: Sendable {
     }
   }
 
-  /// What writers have begun and not ended, in the folder and among the parts.
+  /// What writers have begun and not ended, and what was found damaged.
   func leftovers() throws -> [String] {
     try names(in: path).filter { $0.hasPrefix("~") && $0.hasSuffix(".tmp") }.map { "\(path)/\($0)" }
-      + names(in: path + "/parts").map { "\(path)/parts/\($0)" }
+      + ["parts", "damaged"].flatMap { folder in try names(in: "\(path)/\(folder)").map { "\(path)/\(folder)/\($0)" } }
   }
 
   private func names(in folder: String) throws -> [String] {
@@ -224,6 +248,7 @@ package struct AssetFolder: Sendable {
 package final class AssetSource: Sendable {
   private let descriptor: Int32
   private let before: stat
+  private let checksTime: Bool
   package let byteCount: Int
   private static let pieceSize = 1 << 20
 
@@ -232,14 +257,15 @@ package final class AssetSource: Sendable {
     // Without O_NONBLOCK, opening a pipe waits for a writer.
     descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | (followsLinks ? 0 : O_NOFOLLOW))
     guard descriptor >= 0 else {
-      throw AssetError.system([ENOENT, ENOTDIR, ELOOP].contains(errno) ? .notAFile : .unreadable, "open \(path)")
+      let isGone = [ENOENT, ENOTDIR, ELOOP].contains(errno)
+      throw AssetError.system(!isGone ? .unreadable : followsLinks ? .notAFile : .missing, "open \(path)")
     }
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       close(descriptor)
       throw AssetError(.notAFile, "\(path) is not a plain file")
     }
-    (before, byteCount) = (status, Int(status.st_size))
+    (before, byteCount, checksTime) = (status, Int(status.st_size), followsLinks)
     guard byteCount <= AssetName.byteLimit else {
       close(descriptor)
       throw AssetError(.tooLarge, "\(path) has \(byteCount) bytes, and \(AssetName.byteLimit) are the most")
@@ -261,15 +287,21 @@ package final class AssetSource: Sendable {
 
   /// Some of the bytes, fewer at the end.
   package func bytes(from offset: Int, count: Int) throws -> [UInt8] {
-    var length = 0
+    var (length, isRead) = (0, true)
     let bytes = [UInt8](unsafeUninitializedCapacity: max(0, count)) { buffer, initialized in
       while length < count {
         let got = pread(descriptor, buffer.baseAddress.map { $0 + length }, count - length, off_t(offset + length))
         if got < 0, errno == EINTR { continue }
+        isRead = got >= 0
         guard got > 0 else { break }
         length += got
       }
       initialized = length
+    }
+    guard isRead else { throw AssetError.system(.unreadable, "read a file") }
+    // An end before the end would be taken for the end.
+    guard length == min(count, max(0, byteCount - offset)) else {
+      throw AssetError(.changed, "the file changed while it was read")
     }
     return bytes
   }
@@ -277,8 +309,9 @@ package final class AssetSource: Sendable {
   /// - Throws: `AssetError.changed` if the file is another one than when it was opened, as far as the system tells.
   package func checkUnchanged(read count: Int) throws {
     var now = stat()
+    // A file in the folder may have been made new meanwhile; its hash says what it is.
     guard fstat(descriptor, &now) == 0, now.st_size == before.st_size, count == byteCount,
-      AssetFolder.modified(now) == AssetFolder.modified(before)
+      !checksTime || AssetFolder.modified(now) == AssetFolder.modified(before)
     else { throw AssetError(.changed, "the file changed while it was read") }
   }
 

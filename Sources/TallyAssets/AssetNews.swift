@@ -10,26 +10,30 @@ package final class AssetNews: Sendable {
   /// A file has come.
   package static let arrivals = AssetNews()
 
-  private let followers = Mutex<[String: [UUID: AsyncStream<Void>.Continuation]]>([:])
+  private struct Followers {
+    var feeds: [Int: AsyncStream<Void>.Continuation] = [:]
+    var next = 0
+  }
+
+  private let followers = Mutex<[String: Followers]>([:])
 
   private init() {}
 
   /// A stream with an element after each piece of news about a folder, until its task ends.
   package func stream(of folder: String) -> AsyncStream<Void> {
     let (stream, feed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    let id = UUID()
-    followers.withLock { $0[folder, default: [:]][id] = feed }
-    feed.onTermination = { [weak self] _ in
-      self?.followers.withLock {
-        $0[folder]?[id] = nil
-        if $0[folder]?.isEmpty == true { $0[folder] = nil }
-      }
+    let id = followers.withLock { followers in
+      let id = followers[folder, default: Followers()].next
+      followers[folder]?.next += 1
+      followers[folder]?.feeds[id] = feed
+      return id
     }
+    feed.onTermination = { [weak self] _ in self?.followers.withLock { $0[folder]?.feeds[id] = nil } }
     return stream
   }
 
   /// Tells all who follow a folder.
   package func tell(_ folder: String) {
-    for feed in followers.withLock({ Array(($0[folder] ?? [:]).values) }) { feed.yield() }
+    for feed in followers.withLock({ Array(($0[folder] ?? Followers()).feeds.values) }) { feed.yield() }
   }
 }

@@ -5,46 +5,78 @@ import TallyWire
 
 extension Assets {
   /// What is known of other places' files.
-  /// - Throws: `AssetError`; GRDB's `DatabaseError`.
+  /// - Throws: `AssetError` of code `inMemory`, `unwritable`.
   package func places() throws -> AssetPlaces { try AssetPlaces(folder) }
 }
 
 /// What a device knows of the files of other places, and which it waits for: `<store>-assets/places.sqlite`. It is
-/// knowledge about this folder and goes with it; without it everything is found out again.
+/// knowledge about this folder and goes with it; without it, or if it is damaged, everything is found out again.
 package struct AssetPlaces: Sendable {
   private let queue: DatabaseQueue
 
   init(_ folder: AssetFolder) throws {
     try folder.make(folder.path)
+    let path = folder.path + "/places.sqlite"
+    do {
+      queue = try Self.open(path)
+    } catch let error as DatabaseError where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) {
+      for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
+      queue = try AssetError.wrapping { try Self.open(path) }
+    } catch {
+      throw AssetError(.unwritable, "what is known of other places' files cannot be read: \(error)", cause: error)
+    }
+  }
+
+  private static func open(_ path: String) throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.busyMode = .timeout(10)
-    queue = try DatabaseQueue(path: folder.path + "/places.sqlite", configuration: configuration)
+    let queue = try DatabaseQueue(path: path, configuration: configuration)
     try queue.write { db in
       try db.execute(
         sql: """
           CREATE TABLE IF NOT EXISTS reached(
-            place TEXT NOT NULL, name TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY(place, name)) WITHOUT ROWID, STRICT;
-          CREATE TABLE IF NOT EXISTS unnamed(
-            place TEXT NOT NULL, name TEXT NOT NULL, since INTEGER NOT NULL, PRIMARY KEY(place, name))
+            place TEXT NOT NULL, name TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY(place, name))
             WITHOUT ROWID, STRICT;
+          CREATE TABLE IF NOT EXISTS refused(
+            place TEXT NOT NULL, name TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY(place, name))
+            WITHOUT ROWID, STRICT;
+          CREATE TABLE IF NOT EXISTS unnamed(
+            place TEXT NOT NULL, name TEXT NOT NULL, days INTEGER NOT NULL, last INTEGER NOT NULL,
+            PRIMARY KEY(place, name)) WITHOUT ROWID, STRICT;
           CREATE TABLE IF NOT EXISTS wish(name TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID, STRICT;
           CREATE TABLE IF NOT EXISTS come(name TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID, STRICT;
           """)
     }
+    return queue
+  }
+
+  private func write<T>(_ body: (Database) throws -> T) throws -> T {
+    try AssetError.wrapping { try queue.write(body) }
+  }
+  private func read<T>(_ body: (Database) throws -> T) throws -> T { try AssetError.wrapping { try queue.read(body) } }
+
+  private static func names(_ db: Database, _ sql: String, _ arguments: StatementArguments = []) throws -> Set<
+    AssetName
+  > {
+    try Set(String.fetchAll(db, sql: sql, arguments: arguments).compactMap { AssetName($0) })
   }
 
   /// This device, as a place where a file is that nothing names.
   static let here = ""
   /// The days for which a place counts as having what it has said to have.
   package static let days = 7
+  private static let day = 86_400
   private static func seconds(_ date: Date) -> Int { Int(date.timeIntervalSince1970) }
 
   // MARK: What places have
 
-  /// Notes that a place has said to have files.
+  /// Notes that a place has said to have files. What it has said within the last day need not be noted again.
   package func note(_ names: some Sequence<AssetName>, at place: String, _ now: Date) throws {
-    try queue.write { db in
-      for name in names {
+    let recent = try reached(at: place, since: now, days: 1)
+    let news = names.filter { !recent.contains($0) }
+    guard !news.isEmpty else { return }
+    try write { db in
+      for name in news {
         try db.execute(
           sql: "INSERT OR REPLACE INTO reached VALUES(?, ?, ?)", arguments: [place, name, Self.seconds(now)])
       }
@@ -53,61 +85,111 @@ package struct AssetPlaces: Sendable {
 
   /// Notes that a place lacks a file that it was said to have.
   package func forget(_ name: AssetName, at place: String) throws {
-    try queue.write { try $0.execute(sql: "DELETE FROM reached WHERE place = ? AND name = ?", arguments: [place, name]) }
+    try write { try $0.execute(sql: "DELETE FROM reached WHERE place = ? AND name = ?", arguments: [place, name]) }
   }
 
-  /// The files that a place, or any place, has said to have in the last days.
-  package func reached(at place: String? = nil, since now: Date) throws -> Set<AssetName> {
-    try queue.read { db in
-      try Set(
-        AssetName.fetchAll(
-          db, sql: "SELECT name FROM reached WHERE at > ?1 AND (?2 IS NULL OR place = ?2)",
-          arguments: [Self.seconds(now) - Self.days * 86_400, place]))
+  /// The files that a place, or any place, has said to have in the last days. What is from the future is from a clock
+  /// that was wrong.
+  package func reached(at place: String? = nil, since now: Date, days: Int = AssetPlaces.days) throws -> Set<AssetName>
+  {
+    try read { db in
+      try Self.names(
+        db, "SELECT name FROM reached WHERE at > ?1 AND at <= ?2 AND (?3 IS NULL OR place = ?3)",
+        [Self.seconds(now) - days * Self.day, Self.seconds(now) + Self.day, place])
+    }
+  }
+
+  // MARK: What places have wrong
+
+  /// Notes that what a place has under a name is something else, so that it is not asked again for an hour.
+  package func note(wrong name: AssetName, at place: String, _ now: Date) throws {
+    try write { db in
+      try db.execute(
+        sql: "INSERT OR REPLACE INTO refused VALUES(?, ?, ?)", arguments: [place, name, Self.seconds(now)])
+      try db.execute(sql: "DELETE FROM reached WHERE place = ? AND name = ?", arguments: [place, name])
+    }
+  }
+
+  /// The names under which a place has had something else within the last hour.
+  package func wrong(at place: String, _ now: Date) throws -> Set<AssetName> {
+    try read { db in
+      try Self.names(
+        db, "SELECT name FROM refused WHERE place = ? AND at > ? AND at <= ?",
+        [place, Self.seconds(now) - 3_600, Self.seconds(now) + Self.day])
     }
   }
 
   // MARK: What nothing names
 
   /// Notes which of a place's files nothing here names; the others are forgotten.
-  /// - Returns: since when.
-  package func note(unnamed names: Set<AssetName>, at place: String, _ now: Date) throws -> [AssetName: Date] {
-    try queue.write { db in
-      let rows = try Row.fetchAll(db, sql: "SELECT name, since FROM unnamed WHERE place = ?", arguments: [place])
-      var since: [AssetName: Date] = [:]
-      for row in rows { since[row["name"]] = Date(timeIntervalSince1970: Double(row["since"] as Int)) }
-      for name in since.keys where !names.contains(name) {
-        try db.execute(sql: "DELETE FROM unnamed WHERE place = ? AND name = ?", arguments: [place, name])
+  /// - Returns: on how many days each was found unnamed, besides the first. A clock that jumps is a day.
+  package func note(unnamed names: Set<AssetName>, at place: String, _ now: Date) throws -> [AssetName: Int] {
+    let today = Self.seconds(now) / Self.day
+    return try write { db in
+      let rows = try Row.fetchAll(db, sql: "SELECT name, days, last FROM unnamed WHERE place = ?", arguments: [place])
+      var days: [AssetName: Int] = [:]
+      for row in rows {
+        let (text, count, last): (String, Int, Int) = (row["name"], row["days"], row["last"])
+        guard let name = AssetName(text), names.contains(name) else {
+          try db.execute(sql: "DELETE FROM unnamed WHERE place = ? AND name = ?", arguments: [place, text])
+          continue
+        }
+        days[name] = last == today ? count : count + 1
+        guard last != today else { continue }
+        try db.execute(
+          sql: "UPDATE unnamed SET days = ?, last = ? WHERE place = ? AND name = ?",
+          arguments: [count + 1, today, place, text])
       }
-      for name in names where since[name] == nil {
-        try db.execute(sql: "INSERT INTO unnamed VALUES(?, ?, ?)", arguments: [place, name, Self.seconds(now)])
+      for name in names where days[name] == nil {
+        try db.execute(sql: "INSERT INTO unnamed VALUES(?, ?, 0, ?)", arguments: [place, name, today])
+        days[name] = 0
       }
-      return Dictionary(uniqueKeysWithValues: names.map { ($0, since[$0] ?? now) })
+      return days
     }
   }
 
   // MARK: What this device waits for, and what has come
 
   package func wish(for name: AssetName) throws {
-    try queue.write { try $0.execute(sql: "INSERT OR IGNORE INTO wish VALUES(?)", arguments: [name]) }
+    try write { try $0.execute(sql: "INSERT OR IGNORE INTO wish VALUES(?)", arguments: [name]) }
   }
 
-  package func wishes() throws -> Set<AssetName> {
-    try queue.read { try Set(AssetName.fetchAll($0, sql: "SELECT name FROM wish")) }
+  package func wishes() throws -> Set<AssetName> { try read { try Self.names($0, "SELECT name FROM wish") } }
+
+  /// Forgets wishes that are met, or that nobody can meet.
+  package func forget(wishes names: some Sequence<AssetName>) throws {
+    try write { db in
+      for name in names { try db.execute(sql: "DELETE FROM wish WHERE name = ?", arguments: [name]) }
+    }
   }
 
   /// Notes that a file has come from elsewhere, and so may be evicted.
   package func noteArrival(_ name: AssetName) throws {
-    try queue.write { db in
+    try write { db in
       try db.execute(sql: "DELETE FROM wish WHERE name = ?", arguments: [name])
       try db.execute(sql: "INSERT OR IGNORE INTO come VALUES(?)", arguments: [name])
     }
   }
 
   /// The files that have come from elsewhere. All others were added here.
-  func arrived() throws -> Set<AssetName> { try queue.read { try Set(AssetName.fetchAll($0, sql: "SELECT name FROM come")) } }
+  func arrived() throws -> Set<AssetName> { try read { try Self.names($0, "SELECT name FROM come") } }
 
   /// Notes that the app has added a file, also one that had come before.
   func noteAddition(_ name: AssetName) throws {
-    try queue.write { try $0.execute(sql: "DELETE FROM come WHERE name = ?", arguments: [name]) }
+    try write { db in
+      try db.execute(sql: "DELETE FROM come WHERE name = ?", arguments: [name])
+      try db.execute(sql: "DELETE FROM wish WHERE name = ?", arguments: [name])
+    }
+  }
+}
+
+extension AssetError {
+  /// Says errors of SQLite's in this module's words.
+  static func wrapping<T>(_ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch let error as DatabaseError {
+      throw AssetError(.unwritable, "what is known of other places' files cannot be written: \(error)", cause: error)
+    }
   }
 }

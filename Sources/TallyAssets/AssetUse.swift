@@ -22,9 +22,13 @@ extension Assets {
   /// Reads which files are named. What another program has just written is captured first.
   ///
   /// Cost: the columns of assets, all hidden records, and the conflict journal.
+  /// - Throws: `AssetError` of code `damaged` while the store is damaged: rows that will come back may be missing.
   package func use() throws -> AssetUse {
-    let schema = try store.schema
     try store.captureChanges()
+    guard try store.doubt()?.level != .damaged else {
+      throw AssetError(.damaged, "the store is damaged, so it is not known which files it names")
+    }
+    let schema = try store.schema
     return try store.read { db in
       var use = AssetUse()
       for entity in schema.entities {
@@ -45,7 +49,11 @@ extension Assets {
         ("tally_conflict", "winner_value"),
       ] {
         let rows = try Data.fetchCursor(
-          db, sql: "SELECT CAST(\(column) AS BLOB) FROM main.\(table) WHERE instr(\(column), CAST('sha256-' AS BLOB)) OR instr(\(column), 'sha256-')")
+          db,
+          sql: """
+            SELECT CAST(\(column) AS BLOB) FROM main.\(table)
+            WHERE instr(\(column), CAST('sha256-' AS BLOB)) OR instr(\(column), 'sha256-')
+            """)
         while let bytes = try rows.next() { use.insert(hashesIn: Array(bytes)) }
       }
       return use
@@ -62,9 +70,30 @@ extension Assets {
     return try folder.named(use()).filter { !reached.contains($0) }
   }
 
-  /// Whether any field of the schema is an asset.
-  package var areDeclared: Bool {
-    get throws { try store.schema.entities.contains { $0.fields.contains { $0.kind == .asset } } }
+  /// Whether any row names a file. Reads the columns of assets up to the first name.
+  package func areNamed() throws -> Bool {
+    let schema = try store.schema
+    return try store.read { db in
+      for entity in schema.entities {
+        for field in entity.fields where field.kind == .asset {
+          let sql = "SELECT 1 FROM main.\"\(entity.type)\" WHERE \"\(field.name)\" NOT NULL LIMIT 1"
+          if try Bool.fetchOne(db, sql: sql) != nil { return true }
+        }
+      }
+      return false
+    }
+  }
+
+  /// Copies to another store's folder what that one names, is here and is not there.
+  ///
+  /// Cost: that of ``use()`` of the other store, and the files.
+  package func give(to other: Assets) throws {
+    guard store.file != nil, other.store.file != nil, try folder.exists else { return }
+    let (source, target) = (try folder, try other.folder)
+    for name in try source.named(other.use()) where !target.has(name) {
+      let copy = try other.add(contentsOf: URL(fileURLWithPath: source.path(of: name)), type: name.type)
+      guard copy == name else { throw AssetError(.wrongContent, "the file of \(name) is damaged") }
+    }
   }
 }
 

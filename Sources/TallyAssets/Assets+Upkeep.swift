@@ -25,6 +25,8 @@ public struct AssetReport: Sendable, Hashable {
   public var sound = 0, byteCount = 0
   /// The files that are not what their names say. They were put into the folder `damaged`, and count as missing.
   public var damaged: [AssetName] = []
+  /// The files that cannot be read, and were left where they are.
+  public var unreadable: [AssetName] = []
   /// The names in records of files that are not on this device. That is not an error: they may come when somebody asks
   /// for them.
   public var missing: [AssetName] = []
@@ -49,7 +51,7 @@ extension Assets {
   }
 
   private func reachedAnywhere() throws -> Set<AssetName> {
-    try folder.exists ? places().reached(since: store.now) : []
+    try folder.exists && !store.options.isReadOnly ? places().reached(since: store.now) : []
   }
 
   /// Reads all files and checks that they are what their names say.
@@ -66,7 +68,15 @@ extension Assets {
     var report = AssetReport()
     for file in try folder.files() {
       guard let name = file.name else { continue }
-      guard let hash = try? AssetSource(file.path, followsLinks: false).hash() else { continue }
+      let hash: [UInt8]
+      do {
+        hash = try AssetSource(file.path, followsLinks: false).hash()
+      } catch let error as AssetError where error.code != .missing {
+        report.unreadable.append(name)
+        continue
+      } catch is AssetError {
+        continue
+      }
       if Hexadecimal.text(hash) == file.hash {
         report.sound += 1
         report.byteCount += file.byteCount
@@ -82,32 +92,33 @@ extension Assets {
   /// Removes files that nothing has named for a day: no record that is shown or can be restored, no entry of the
   /// conflict journal. A file that no mailbox is known to have stays for the restore window: others may have its name.
   ///
-  /// An engine does so once a day. The day is counted from the first call that finds the file unnamed. After a purge,
-  /// call it with `isUrgent`: then all files go at once that nothing names, also those that the app has added for rows
-  /// that it has not written yet.
+  /// An engine does so once a day, and what counts are the days on which it has found the file unnamed. After a purge,
+  /// call it with `isUrgent`: then all files go at once that nothing names, also those that were found damaged, and
+  /// those that the app has added for rows that it has not written yet. A copy in a mailbox's folder goes after the
+  /// restore window, one in a log stays.
   ///
   /// Cost: the folder, the columns of assets, all hidden records and the conflict journal.
   /// - Parameter isUrgent: whether files go that were named until now.
   /// - Returns: the number of files that were removed.
-  /// - Throws: `AssetError`; the store's errors. Files that were removed before stay so.
+  /// - Throws: `AssetError`, of code `damaged` while the store is; the store's errors. Files that were removed before
+  ///   stay so.
   @discardableResult
   public func collect(isUrgent: Bool = false) throws -> Int {
     let (folder, now) = (try folder, store.now)
-    guard folder.exists else { return 0 }
-    let stale = now.addingTimeInterval(-7 * Self.day)
-    for leftover in try folder.leftovers() { _ = try folder.remove(leftover, ifOlderThan: stale) }
-    let files = try folder.files().filter { isUrgent || $0.modified < now.addingTimeInterval(-Self.day) }
-    let places = try places()
+    guard folder.exists, !store.options.isReadOnly else { return 0 }
     let use = try use()
+    let stale = isUrgent ? Date.distantFuture : now.addingTimeInterval(-7 * Self.day)
+    for leftover in try folder.leftovers() { _ = try folder.remove(leftover, ifOlderThan: stale) }
+    let places = try places()
+    let files = try folder.files().filter { isUrgent || $0.modified < now.addingTimeInterval(-Self.day) }
     let unnamed = files.filter { !use.names($0.hash) }
-    let since = try places.note(unnamed: Set(unnamed.compactMap(\.name)), at: AssetPlaces.here, now)
+    let days = try places.note(unnamed: Set(unnamed.compactMap(\.name)), at: AssetPlaces.here, now)
     let reached = try places.reached(since: now)
-    let window = Double(max(1, store.options.compaction.restoreWindow.days))
+    let window = max(1, store.options.compaction.restoreWindow.days)
     return try unnamed.count { file in
       guard let name = file.name else { return false }
-      let days = isUrgent ? 0 : reached.contains(name) ? 1 : window
-      guard let first = since[name], now.timeIntervalSince(first) >= days * Self.day else { return false }
-      return try folder.remove(file.path, ifOlderThan: isUrgent ? .distantFuture : now.addingTimeInterval(-Self.day))
+      guard isUrgent || days[name] ?? 0 >= (reached.contains(name) ? 1 : window) else { return false }
+      return try folder.remove(file)
     }
   }
 
@@ -126,7 +137,7 @@ extension Assets {
   @discardableResult
   public func evict(keeping byteCount: Int = 0) throws -> [AssetName] {
     let folder = try folder
-    guard folder.exists else { return [] }
+    guard folder.exists, !store.options.isReadOnly else { return [] }
     let (places, now) = (try places(), store.now)
     let (reached, arrived, eager) = (try places.reached(since: now), try places.arrived(), try use().eager)
     let own = now.addingTimeInterval(-Double(Self.ownDays) * Self.day)
@@ -141,7 +152,10 @@ extension Assets {
       #endif
       let isElsewhere =
         file.name.map { reached.contains($0) && (arrived.contains($0) || file.modified < own) } ?? false
-      guard let name = file.name, isElsewhere || isForced, !eager.contains(name), try folder.remove(file.path) else { continue }
+      guard let name = file.name, isElsewhere || isForced, !eager.contains(name) else { continue }
+      // It may have been added again since.
+      guard try folder.remove(file, if: { try isForced || file.modified < own || places.arrived().contains(name) })
+      else { continue }
       rest -= file.byteCount
       removed.append(name)
     }

@@ -16,7 +16,7 @@ extension Store {
 /// try store.write { db in
 ///   try db.execute(sql: "UPDATE Person SET photo = ? WHERE id = ?", arguments: [name, ann])
 /// }
-/// if let url = try store.assets.url(of: name) { show(url) }
+/// if let url = try store.assets.url(of: name) { print(url) }
 /// ```
 ///
 /// The database has only the names. The files are in the folder `<store>-assets`, so they cost nothing to queries,
@@ -34,7 +34,7 @@ public struct Assets: Sendable {
 
   // MARK: Adding
 
-  /// Adds a file with these bytes, and returns its name. If it is there already, it is not written again.
+  /// Adds a file with these bytes. If it is there already, it is not written again.
   ///
   /// ```swift
   /// let name = try store.assets.add(jpeg, type: "jpg")
@@ -44,24 +44,24 @@ public struct Assets: Sendable {
   /// - Parameters:
   ///   - data: the bytes, at most 4 GiB.
   ///   - type: the file's extension, 1 to 12 lowercase letters and digits.
-  /// - Throws: `AssetError` of code `inMemory`, `invalidType`, `unwritable`. Then there is no file.
+  /// - Returns: the file's name, for a row.
+  /// - Throws: `AssetError` of code `inMemory`, `invalidType`, `tooLarge`, `unwritable`. Then there is no file.
   public func add(_ data: Data, type: String) throws -> AssetName {
     let folder = try folder
     let hash = Hexadecimal.text(SHA256.hash(Array(data)))
     let name = try name(hash, data.count, type)
     guard try !folder.renew(name) else {
-      try places().noteAddition(name)
+      try noteAddition(name, folder)
       return name
     }
     let draft = try AssetFolder.Draft(in: folder)
     try draft.append(Array(data)[...])
     try draft.keep(as: name, in: folder)
-    try places().noteAddition(name)
-    AssetNews.additions.tell(folder.path)
+    try noteAddition(name, folder)
     return name
   }
 
-  /// Adds a copy of a file, and returns its name. The file itself stays where it is.
+  /// Adds a copy of a file. The file itself stays where it is.
   ///
   /// ```swift
   /// let name = try store.assets.add(contentsOf: pictureURL)
@@ -71,6 +71,7 @@ public struct Assets: Sendable {
   /// - Parameters:
   ///   - url: a plain file of at most 4 GiB, or a link to one.
   ///   - type: the extension that the copy gets; nil for the file's own, in lowercase.
+  /// - Returns: the copy's name, for a row.
   /// - Throws: `AssetError` of code `inMemory`, `invalidType`, `notAFile`, `tooLarge`, `unreadable`, `unwritable`;
   ///   `changed` if somebody wrote to the file meanwhile. Then there is no copy.
   public func add(contentsOf url: URL, type: String? = nil) throws -> AssetName {
@@ -82,9 +83,14 @@ public struct Assets: Sendable {
     let hash = try source.hash(draft.append)
     let name = try name(Hexadecimal.text(hash), source.byteCount, type)
     try draft.keep(as: name, in: folder)
+    try noteAddition(name, folder)
+    return name
+  }
+
+  private func noteAddition(_ name: AssetName, _ folder: AssetFolder) throws {
     try places().noteAddition(name)
     AssetNews.additions.tell(folder.path)
-    return name
+    AssetNews.arrivals.tell(folder.path)
   }
 
   private func checkType(_ type: String) throws {
@@ -107,7 +113,7 @@ public struct Assets: Sendable {
   /// Returns the file of a name; nil if it is not on this device, or not whole.
   ///
   /// ```swift
-  /// let image = try person.photo.flatMap { try store.assets.url(of: $0) }
+  /// if let url = try store.assets.url(of: photo) { print(url) }
   /// ```
   ///
   /// Do not change the file. Do not keep the URL in the database: the folder may be elsewhere at the next launch.
@@ -122,7 +128,7 @@ public struct Assets: Sendable {
   /// Returns the file of a name, and waits until it has come if it is not on this device.
   ///
   /// ```swift
-  /// let url = try await store.assets.url(for: name)
+  /// let url = try await store.assets.url(for: photo)
   /// ```
   ///
   /// The wish is remembered, also if the app ends: the next sync through a mailbox that has the file brings it. A
@@ -133,6 +139,14 @@ public struct Assets: Sendable {
     let arrivals = AssetNews.arrivals.stream(of: folder.path)
     if let url = try url(of: name) { return url }
     try await BlockingWork.run { [self] in try want(name) }
+    // Another process may bring it, which tells nobody here.
+    let looking = Task {
+      while !Task.isCancelled {
+        try await Task.sleep(for: .seconds(2))
+        AssetNews.arrivals.tell(folder.path)
+      }
+    }
+    defer { looking.cancel() }
     for await _ in arrivals {
       if let url = try url(of: name) { return url }
     }
@@ -142,7 +156,7 @@ public struct Assets: Sendable {
   /// Asks for a file that is not on this device: the next sync through a mailbox that has it brings it.
   ///
   /// ```swift
-  /// for photo in album where try store.assets.url(of: photo) == nil { try store.assets.want(photo) }
+  /// try store.assets.want(photo)
   /// ```
   ///
   /// It does not wait. A ``SyncEngine`` of this process begins a sync at once.

@@ -77,9 +77,9 @@ enum ExitStatus: Int32 {
 
   private static func status(_ error: AssetError) -> ExitStatus {
     switch error.code {
-    case .inMemory, .invalidType, .tooLarge, .wrongContent: .badData
+    case .inMemory, .invalidType, .tooLarge, .wrongContent, .damaged: .badData
     case .notAFile: .notFound
-    case .changed, .missing: .busy
+    case .changed, .missing, .busy: .busy
     case .unreadable, .unwritable: .inputOutput
     }
   }

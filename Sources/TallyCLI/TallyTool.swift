@@ -30,7 +30,8 @@ struct TallyTool: ParsableCommand {
       DeltaCommand.self, ApplyCommand.self, SyncCommand.self, ServeCommand.self, RelayCommand.self, WhyCommand.self,
       VectorCommand.self,
       ConflictsCommand.self, DiffCommand.self, TimelineCommand.self, ReportCommand.self, InspectCommand.self,
-      SchemaCommand.self, AssetsCommand.self, RecoverCommand.self, SeedCommand.self, SeedsCommand.self, MergeCommand.self,
+      SchemaCommand.self, AssetsCommand.self, RecoverCommand.self, SeedCommand.self, SeedsCommand.self,
+      MergeCommand.self,
       ShellCommand.self,
     ] + hidden)
 

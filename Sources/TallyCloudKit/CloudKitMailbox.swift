@@ -109,6 +109,8 @@
     public var pollingError: (any TallyError)? { follower.subscriptionError }
     /// Always `.log`: iCloud keeps what it has accepted, and shows everybody one order.
     public var kind: MailboxKind { .log }
+    /// Always false: to look for one there is to download it.
+    public var carriesAssets: Bool { false }
 
     // MARK: What the app tells
 

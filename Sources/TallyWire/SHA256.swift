@@ -40,7 +40,8 @@ package struct SHA256 {
   package consuming func finalized() -> [UInt8] {
     var end = rest + [0x80]
     end += [UInt8](repeating: 0, count: (120 - end.count % 64) % 64)
-    compress((end + (0..<8).map { UInt8(truncatingIfNeeded: byteCount * 8 >> UInt64(56 - 8 * $0)) })[...])
+    let bitCount = byteCount * 8
+    compress((end + (0..<8).map { UInt8(truncatingIfNeeded: bitCount >> UInt64(56 - 8 * $0)) })[...])
     return MerkleDamgard.bytes(state)
   }
 

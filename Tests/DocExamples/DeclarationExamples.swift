@@ -114,25 +114,31 @@ _ = item
 
 // Sources/TallySchema/Schema/EntitySchema+Properties.swift
 private func Sources_TallySchema_Schema_EntitySchema_Properties_swift_5() throws {
+let person = EntitySchema("Person", .text("name"), .asset("photo"), .asset("avatar", download: .eager))
+_ = person
+}
+
+// Sources/TallySchema/Schema/EntitySchema+Properties.swift
+private func Sources_TallySchema_Schema_EntitySchema_Properties_swift_6() throws {
 let game = EntitySchema("Game", .json("rules"))
 _ = game
 }
 
 // Sources/TallySchema/Schema/EntitySchema+Properties.swift
-private func Sources_TallySchema_Schema_EntitySchema_Properties_swift_6() throws {
+private func Sources_TallySchema_Schema_EntitySchema_Properties_swift_7() throws {
 let chapter = EntitySchema(
   "Chapter", .reference("book", to: "Book", onDelete: .cascade), .position("rank", within: "book"))
 _ = chapter
 }
 
 // Sources/TallySchema/Schema/EntitySchema+Properties.swift
-private func Sources_TallySchema_Schema_EntitySchema_Properties_swift_7() throws {
+private func Sources_TallySchema_Schema_EntitySchema_Properties_swift_8() throws {
 let item = EntitySchema("Item", .reference("list", to: "ShoppingList", onDelete: .cascade))
 _ = item
 }
 
 // Sources/TallySchema/Schema/EntitySchema+Properties.swift
-private func Sources_TallySchema_Schema_EntitySchema_Properties_swift_8() throws {
+private func Sources_TallySchema_Schema_EntitySchema_Properties_swift_9() throws {
 let game = EntitySchema("Game", .toMany("players", to: "Person"))
 _ = game
 }

@@ -34,4 +34,19 @@ import Testing
     #expect(hex(SHA256.hash(letters)) == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
     #expect(hex(SHA1.hash(letters)) == "34aa973cd4c4daa4f61eeb2bdbad27316534016f")
   }
+
+  @Test func aHashInPiecesIsThatOfTheWhole() {
+    let bytes = (0..<300).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    for count in [0, 1, 31, 32, 55, 56, 63, 64, 65, 127, 128, 129, 300] {
+      for size in [1, 3, 55, 64, 65, 200] {
+        var hash = SHA256()
+        var rest = bytes.prefix(count)
+        while !rest.isEmpty {
+          hash.update(rest.prefix(size))
+          rest = rest.dropFirst(size)
+        }
+        #expect(hash.finalized() == SHA256.hash(Array(bytes.prefix(count))), "\(count) bytes, \(size) at a time")
+      }
+    }
+  }
 }

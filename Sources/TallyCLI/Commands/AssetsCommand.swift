@@ -101,11 +101,16 @@ struct AssetsCommand: ParsableCommand {
         let report = try store.assets.verify()
         try Output.run { output in
           try output.line(
-            "\(count(report.sound, "file")) sound, \(count(report.byteCount, "byte")); \(report.missing.count) not here")
+            "\(count(report.sound, "file")) sound, \(count(report.byteCount, "byte")); \(report.missing.count) not here"
+          )
           for name in report.damaged { try output.line("damaged \(name)") }
+          for name in report.unreadable { try output.line("unreadable \(name)") }
         }
         guard report.damaged.isEmpty else {
           throw Failure(.badData, "\(count(report.damaged.count, "file")) damaged and put aside")
+        }
+        guard report.unreadable.isEmpty else {
+          throw Failure(.inputOutput, "\(count(report.unreadable.count, "file")) cannot be read")
         }
       }
     }
@@ -171,7 +176,7 @@ extension AssetListing {
 }
 
 extension Store {
-  /// Adds the files of words such as `photo=@FILE`, where the field is an asset, and returns the words with their names.
+  /// Adds the files of words such as `photo=@FILE` for assets, and returns the words with their names.
   func addingFiles(_ words: [String], of name: String, _ schema: Schema) throws -> [String] {
     guard let entity = (try? AnyRecordName(name)).flatMap({ schema[$0.type] }) else { return words }
     return try words.map { word in

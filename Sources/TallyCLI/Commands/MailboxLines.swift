@@ -17,6 +17,8 @@ enum MailboxLines {
           "assets: took \(assets.taken.count), put \(assets.written.count), removed \(assets.removed.count)"
             + (assets.wanted > 0 ? "; \(assets.wanted) not there yet" : ""))
       }
+      for issue in assets.issues { try output.line("asset \(issue.name): \(issue.message)") }
+      if let failure = assets.failure { try output.line("assets: \(failure)") }
       if report.repaired { try output.line("contents differed although the vectors were equal; a full state was put") }
       for issue in report.pending { try output.line("pending \(shown(issue.name)): \(issue.message)") }
     }

@@ -28,7 +28,9 @@
 
     /// `onDelete`, `isIndexed`, `within` and `download`, as they are written.
     var otherArguments: [String] {
-      ["onDelete", "isIndexed", "within", "download"].compactMap { self[$0]?.with(\.trailingComma, nil).trimmedDescription }
+      ["onDelete", "isIndexed", "within", "download"].compactMap {
+        self[$0]?.with(\.trailingComma, nil).trimmedDescription
+      }
     }
 
     /// Why a property cannot be a counter; nil if it can, as far as its text tells.
@@ -87,7 +89,8 @@
         let noun = String(kind.split(separator: " ")[1])
         diagnostics.append(
           Diagnostic(
-            argument, "not-\(kind.replacing(" ", with: "-"))", "'\(name)' is no \(noun), and only \(kind) has '\(label)'",
+            argument, "not-\(kind.replacing(" ", with: "-"))",
+            "'\(name)' is no \(noun), and only \(kind) has '\(label)'",
             [attribute.removing(argument: label, from: variable)].compactMap { $0 }))
       }
       return diagnostics

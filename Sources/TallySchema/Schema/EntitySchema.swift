@@ -115,8 +115,8 @@ public enum SeedFollowing: String, Sendable, Codable {
 ///   .toMany("players", to: "SBPerson"))
 /// ```
 ///
-/// - A field (`text`, `integer`, `real`, `bool`, `date`, `uuid`, `blob`, `json`, `asset`, `position`) is a column. Of concurrent
-///   writes the later one wins as a whole; the other is in the conflict journal.
+/// - A field (`text`, `integer`, `real`, `bool`, `date`, `uuid`, `blob`, `json`, `asset`, `position`) is a column. Of
+///   concurrent writes the later one wins as a whole; the other is in the conflict journal.
 /// - A `counter` is a column to which devices add: every device's additions count.
 /// - A number with `keep:` keeps the greatest or the least of all values.
 /// - A `reference` is a column with the name of one record. It merges like a field.

@@ -48,8 +48,7 @@ extension Capture {
     }
     let offsets = try CounterWrites(transaction).newOffsets(of: earlier, besides: kind)
     cells += offsets
-    // What it gave way to in an earlier life says nothing while an adoption has not seen this one, and a person's null
-    // would prevail over all later ones.
+    // What it gave way to says nothing until it gives way again, and a person's null would prevail over that.
     for cell in earlier.fields
     where !cell.field.isTotal && cell.field != kind.forwardField && !cell.value.isNull
       && !kind.columns.contains(where: { $0.field == cell.field })

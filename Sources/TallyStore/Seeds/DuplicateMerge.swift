@@ -17,9 +17,7 @@ struct DuplicateMerge {
 
   /// The types with such a rule.
   private var kinds: [RecordKind] {
-    reader.catalog.orderedKinds.filter { kind in
-      kind.isKnown && UniquePlaces.all(of: kind).contains { $0.policy == .merge }
-    }
+    reader.catalog.orderedKinds.filter { $0.isKnown && UniquePlaces.all(of: $0).contains { $0.policy == .merge } }
   }
 
   /// The records that are to give way, in the order of their names. Of records that have values in common with two
@@ -34,11 +32,10 @@ struct DuplicateMerge {
           #if PlantedFaults
             if reader.planted.contains(.mergeByClaim) { names = try byClaim(names, unique) }
           #endif
-          // A seed stays whatever its name: it never gives way.
+          // A seed stays whatever its name: its layers cannot be taken back.
           let seed = try names.first { try reader.record($0, kind)?.state.seed != nil }
           guard let target = seed ?? names.first, names.count > 1 else { continue }
           for name in names where name != target {
-            // Seeds never give way: the layers of a seed cannot be taken back.
             guard let stored = try reader.record(name, kind), stored.state.seed == nil else { continue }
             found.append(StateReader.Duplicate(name: name, record: stored, seed: target))
           }
@@ -90,18 +87,17 @@ struct DuplicateMerge {
   }
 
   /// The records that gave way to one that was deleted by a person who did not know of it, or that a newer version of
-  /// default data has withdrawn. Nobody has deleted them, so they come back.
-  ///
-  /// Cost: the hidden records of the types, if any of them gave way.
+  /// default data has withdrawn. Nobody has deleted them, so they come back. Reads the hidden records of the types.
   func stranded() throws -> [AnyRecordName] {
     var found: [AnyRecordName] = []
     let visibility = Visibility(SnapshotFacts(reader))
     for kind in kinds where kind.forwardField != nil {
       try reader.forEachHiddenRecord(kind.number) { name, stored in
-        guard try reader.forward(of: name, stored.state) != nil, try isStranded(name, stored.state),
+        if try reader.forward(of: name, stored.state) != nil, try isStranded(name, stored.state),
           try !visibility.isHollow(name)
-        else { return }
-        found.append(name)
+        {
+          found.append(name)
+        }
       }
     }
     return found.sorted()
@@ -127,8 +123,10 @@ struct DuplicateMerge {
       let seen = stored.state.personalContext
       let knows = merges.allSatisfy { deletes in deletes.contains { seen.covers($0.stamp.dot) } }
       if knows, seen.covers(edits) { return false }
-      // It gave way to default data that was gone already. Any other record was there, whatever deletes it had outlived.
-      if stored.state.seed != nil, !seen.isEmpty, merges.last?.contains(where: { $0.context.covers(seen) }) == true { return false }
+      // It gave way to default data that was gone already. Any other record was there, whatever it had outlived.
+      if stored.state.seed != nil, !seen.isEmpty, merges.last?.contains(where: { $0.context.covers(seen) }) == true {
+        return false
+      }
       merges.append(stored.state.deletes.filter { $0.stamp.rank == .adopted })
       next = try reader.forward(of: link)
     }
@@ -155,13 +153,11 @@ extension DuplicateMerge {
     try transaction.reader.refuseDamage()
     var report = DuplicateReport()
     let (reader, merge) = (transaction.reader, DuplicateMerge(transaction.reader))
-    for name in try merge.stranded() {
-      _ = try transaction.restore(name)
-      report.restored.append(name)
-    }
+    report.restored = try merge.stranded()
+    for name in report.restored { _ = try transaction.restore(name) }
     let (duplicates, late) = (try merge.duplicates(), try merge.lateMembers())
-    for duplicate in duplicates { report.merged[duplicate.name] = duplicate.seed }
     transaction.view.appeared.isLocal = true
+    report.merged = Dictionary(uniqueKeysWithValues: duplicates.map { ($0.name, $0.seed) })
     for duplicate in duplicates {
       guard let kind = transaction.catalog.kind(of: duplicate.name.type) else { continue }
       // It may have given way to another record in an earlier life.

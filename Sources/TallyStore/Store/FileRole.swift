@@ -32,10 +32,8 @@ public enum FileRole: Sendable, Equatable {
 
   /// The files beside a store that are written by their names.
   static let suffixes = ["-wal", "-shm", "-journal", "-incarnation", "-incarnation-new"]
-  /// The end of the name of the folder for transfers that go on.
-  package static let transfers = "-transfers"
-  /// The end of the name of the folder for assets.
-  package static let assets = "-assets"
+  /// The ends of the names of the folders for transfers that go on, and for assets.
+  package static let (transfers, assets) = ("-transfers", "-assets")
 
   /// The store that a file belongs to by its name.
   private static func owner(of url: URL, _ files: any StoreFiles) -> String? {

@@ -4,11 +4,11 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// The part of a pass through a mailbox that exchanges files, after the records: gets those that somebody waits for, and
-/// puts those that the mailbox lacks.
+/// The part of a pass through a mailbox that exchanges files, after the records: gets those that somebody waits for,
+/// and puts those that the mailbox lacks.
 ///
 /// A file is put whole or not at all, and is here whole or not at all, so a pass may end anywhere. What has come of one
-/// stays, and the next pass goes on from there.
+/// stays, and the next pass goes on from there. Trouble with one file is reported and keeps no other from travelling.
 struct AssetPass {
   private let mailbox: any Mailbox
   private let assets: Assets
@@ -16,68 +16,106 @@ struct AssetPass {
   private let folder: AssetFolder
   private let places: AssetPlaces
   private let use: AssetUse
-  private let reader: MailboxReader
-  /// The files of the place by the names that it lists them under; nil for a log, which is asked for each.
+  /// When it lets records go first.
+  private let end: ContinuousClock.Instant
+  /// The files of the place by their names; nil for a log, which is asked for each.
   private var listed: [AssetName: MailboxItem]?
+  /// Whether the listing has ended before the place's files did.
+  private var isCut = false
   /// The files that the place is known to have.
   private var reached: Set<AssetName>
+  private var report = AssetTransfers()
+  private var (bytesRead, bytesWritten) = (0, 0)
 
-  /// Nil if the store has no folder, or neither files nor fields for them.
-  init?(_ store: Store, _ mailbox: any Mailbox) throws {
-    guard store.file != nil, try store.assets.folder.exists || store.assets.areDeclared else { return nil }
+  /// Nil if the store has no folder, cannot be written to, is damaged, or has neither files nor records that name any.
+  init?(_ store: Store, _ mailbox: any Mailbox, lasting time: Duration) throws {
+    guard mailbox.carriesAssets, store.file != nil, !store.options.isReadOnly, try !store.isDamaged else { return nil }
+    guard try store.assets.folder.exists || store.assets.areNamed() else { return nil }
     (self.store, self.mailbox, assets) = (store, mailbox, store.assets)
     folder = try assets.folder
     places = try assets.places()
     use = try assets.use()
-    reader = MailboxReader(mailbox: mailbox)
     reached = try places.reached(at: mailbox.identity, since: store.now)
+    end = .now + time
   }
 
-  mutating func run(into report: inout MailboxReport) async throws {
+  /// - Throws: `MailboxError` of code `unavailable`, `CancellationError`; the report has what was done until then.
+  mutating func run(into pass: inout MailboxReport) async throws {
+    defer {
+      report.failure = pass.assets.failure
+      report.missing = use.shown.count { !folder.has($0) }
+      (pass.assets, pass.bytesRead) = (report, pass.bytesRead + bytesRead)
+      pass.bytesWritten += bytesWritten
+    }
     try await list()
-    try await getAll(&report)
-    try await putAll(&report)
-    if report.isComplete { try await removeUnnamed(&report) }
-    report.assets.missing = use.shown.count { !folder.has($0) }
+    try await getAll()
+    try await putAll()
+    if pass.isComplete, !isCut { try await removeUnnamed() }
+  }
+
+  /// Does something with one file. What goes wrong is noted, unless nothing else can go right.
+  private mutating func trying(_ name: AssetName, _ body: (inout Self) async throws -> Void) async throws {
+    do {
+      try await body(&self)
+    } catch let error as MailboxError where error.code == .unavailable {
+      throw error
+    } catch let error where !(error is CancellationError) && !Task.isCancelled {
+      if let error = error as? MailboxError, [.noSuchFile, .contentLost, .unreadable].contains(error.code) {
+        reached.remove(name)
+        try places.forget(name, at: mailbox.identity)
+      }
+      if (error as? AssetError)?.code == .wrongContent {
+        reached.remove(name)
+        try places.note(wrong: name, at: mailbox.identity, store.now)
+      }
+      // Another pass is getting it.
+      if (error as? AssetError)?.code == .busy { return }
+      let error = error as? any TallyError
+      report.issues.append(
+        AssetTransfers.Issue(name: name, code: error?.code.rawValue ?? "failed", message: error?.message ?? "it failed")
+      )
+    }
   }
 
   // MARK: Looking around
 
   private mutating func list() async throws {
-    guard mailbox.kind == .folder else { return }
-    var (found, cursor): ([AssetName: MailboxItem], MailboxCursor?) = ([:], nil)
-    while true {
-      try Task.checkCancellation()
-      let page = try await mailbox.changes(after: cursor)
-      for item in page.items {
-        if let name = AssetFileName(item.name) { found[name.asset] = item }
-      }
-      guard page.hasMore, let next = page.cursor, next != cursor, found.count < MailboxLimits.files else { break }
-      cursor = next
+    guard let files = mailbox as? any FileMailbox else { return }
+    let items = try files.list(prefix: AssetFileName.prefix)
+    isCut = items.count >= MailboxLimits.files
+    var found: [AssetName: MailboxItem] = [:]
+    for item in items {
+      if let name = AssetFileName(item.name), item.state != .removed { found[name.asset] = item }
     }
     listed = found
-    // What has not arrived as a whole may never do so. Where the place tells no sizes, what was put there or read counts.
+    // What has not arrived as a whole may never do so. Where the place tells no sizes, what was put or read counts.
     let known = reached
     reached = Set(
       found.filter { name, item in
-        item.state != .notAFile && item.state != .removed
-          && item.byteCount.map { $0 == name.byteCount } ?? known.contains(name)
+        item.state != .notAFile && item.byteCount.map { $0 == name.byteCount } ?? known.contains(name)
       }.keys)
-    for name in known.subtracting(reached) { try places.forget(name, at: mailbox.identity) }
+    reached.subtract(try places.wrong(at: mailbox.identity, store.now))
+    if isCut { reached.formUnion(known) } else { for name in known.subtracting(reached) { try forget(name) } }
     try places.note(reached, at: mailbox.identity, store.now)
   }
 
-  /// Whether the place has a file. A log is asked for its end, which is no byte.
+  private func forget(_ name: AssetName) throws { try places.forget(name, at: mailbox.identity) }
+
+  /// Whether the place has a file. A log is asked for the last byte.
   private mutating func has(_ name: AssetName) async throws -> Bool {
     if reached.contains(name) { return true }
     guard listed == nil else { return false }
+    var count = 0
     do {
-      for try await piece in try await mailbox.get(AssetFileName(name).text, from: name.byteCount) where !piece.isEmpty {
-        return false
+      for try await piece in try await mailbox.get(AssetFileName(name).text, from: max(0, name.byteCount - 1)) {
+        count += piece.count
       }
     } catch let error as MailboxError where [.noSuchFile, .contentLost].contains(error.code) {
+      // What is listed without its content cannot be put again before it is removed.
+      if error.code == .contentLost { try await mailbox.remove([AssetFileName(name).text]) }
       return false
     }
+    guard count == min(1, name.byteCount) else { return false }
     try note(name)
     return true
   }
@@ -89,98 +127,129 @@ struct AssetPass {
 
   // MARK: Getting
 
-  private mutating func getAll(_ report: inout MailboxReport) async throws {
-    let wanted = try use.eager.union(places.wishes()).filter { !folder.has($0) }
-    report.assets.wanted = wanted.count
+  private mutating func getAll() async throws {
+    let wishes = try places.wishes()
+    let idle = wishes.filter { folder.has($0) || !use.names($0.hash) }
+    if !idle.isEmpty { try places.forget(wishes: idle) }
+    let wrong = try places.wrong(at: mailbox.identity, store.now)
+    let wanted = use.eager.union(wishes.subtracting(idle)).filter { !folder.has($0) }
+    report.wanted = wanted.count
     for name in wanted.sorted(by: { ($0.byteCount, $0.text) < ($1.byteCount, $1.text) }) {
       try Task.checkCancellation()
-      do {
-        if let listed {
-          guard listed[name] != nil else { continue }
-        } else {
-          guard try await has(name) else { continue }
-        }
-        if listed?[name]?.state == .notDownloaded {
-          report.pending.append(.init(name: name.text, reason: .notDownloaded, message: "it is not on this device yet"))
-          continue
-        }
-        try await get(name, &report)
-        report.assets.wanted -= 1
-      } catch let error as MailboxError where [.noSuchFile, .contentLost, .unreadable].contains(error.code) {
-        reached.remove(name)
-        try places.forget(name, at: mailbox.identity)
-        report.pending.append(.init(name: name.text, reason: .unreadable, message: error.message))
-      } catch let error as AssetError where [.wrongContent, .missing].contains(error.code) {
-        report.pending.append(.init(name: name.text, reason: .incomplete, message: error.message))
+      guard !isOver() else { return }
+      if wrong.contains(name) {
+        report.issues.append(
+          AssetTransfers.Issue(name: name, code: "wrongContent", message: "the mailbox has had something else"))
+        continue
       }
+      try await trying(name) { try await $0.getIfThere(name) }
     }
   }
 
-  private mutating func get(_ name: AssetName, _ report: inout MailboxReport) async throws {
+  private mutating func getIfThere(_ name: AssetName) async throws {
+    guard !folder.has(name) else {
+      report.wanted -= 1
+      return
+    }
+    if let listed {
+      guard let item = listed[name] else { return }
+      if item.state == .notDownloaded {
+        // Asking for it is what brings it.
+        (mailbox as? FolderMailbox)?.requestDownload(of: item.name)
+        throw MailboxError(.unreadable, "it is not on this device yet")
+      }
+    } else {
+      guard try await has(name) else { return }
+    }
     let download = try AssetDownloading(name, in: folder)
     for try await piece in try await mailbox.get(AssetFileName(name).text, from: download.byteCount) {
       try Task.checkCancellation()
-      report.bytesRead += piece.count
+      bytesRead += piece.count
       try download.append(piece[...])
     }
     try download.finish()
     try places.noteArrival(name)
     try note(name)
-    report.assets.taken.append(name)
+    report.taken.append(name)
+    report.wanted -= 1
     AssetNews.arrivals.tell(folder.path)
+  }
+
+  /// Whether it has taken its time. Then records go first, and the next pass goes on.
+  private mutating func isOver() -> Bool {
+    guard ContinuousClock.now >= end else { return false }
+    report.isUnfinished = true
+    return true
   }
 
   // MARK: Putting
 
-  private mutating func putAll(_ report: inout MailboxReport) async throws {
+  private mutating func putAll() async throws {
     let here = try folder.named(use)
-    report.assets.unsent = here.count { !reached.contains($0) }
-    for name in here {
+    report.unsent = here.count { !reached.contains($0) }
+    for name in here where !reached.contains(name) {
       try Task.checkCancellation()
-      let wasKnown = reached.contains(name)
-      if try await !has(name) {
-        let source = try AssetSource(folder.path(of: name), followsLinks: false)
-        // A file that has been damaged since must not stand under its name everywhere.
-        guard try Hexadecimal.text(source.hash()) == name.hash else {
-          report.pending.append(.init(name: name.text, reason: .incomplete, message: "this device's file is damaged"))
-          continue
-        }
-        let upload = MailboxUpload(name: AssetFileName(name).text, byteCount: name.byteCount) { offset, count in
-          try source.bytes(from: offset, count: count)
-        }
-        _ = try await mailbox.put(upload)
-        try note(name)
-        report.bytesWritten += name.byteCount
-        report.assets.written.append(name)
-      }
-      if !wasKnown { report.assets.unsent -= 1 }
+      guard !isOver() else { return }
+      try await trying(name) { try await $0.putIfMissing(name) }
     }
+  }
+
+  private mutating func putIfMissing(_ name: AssetName) async throws {
+    if try await !has(name) {
+      let source = try AssetSource(folder.path(of: name), followsLinks: false)
+      // A file that has been damaged since must not stand under its name everywhere.
+      guard try Hexadecimal.text(source.hash { _ in try Task.checkCancellation() }) == name.hash else {
+        throw AssetError(.damaged, "this device's file is damaged")
+      }
+      let upload = MailboxUpload(name: AssetFileName(name).text, byteCount: name.byteCount) { offset, count in
+        try Task.checkCancellation()
+        return try source.bytes(from: offset, count: count)
+      }
+      _ = try await mailbox.put(upload)
+      try note(name)
+      bytesWritten += name.byteCount
+      report.written.append(name)
+    }
+    report.unsent -= 1
   }
 
   // MARK: Removing
 
-  /// Removes what nothing here has named for a restore window: by then others have sent what names it.
-  private func removeUnnamed(_ report: inout MailboxReport) async throws {
-    guard let listed else { return }
+  /// Removes what nothing here has named on as many days as the restore window has: by then others have sent what names
+  /// it.
+  private mutating func removeUnnamed() async throws {
+    guard let listed, try !store.isDamaged else { return }
     let unnamed = listed.keys.filter { !use.names($0.hash) }
-    let since = try places.note(unnamed: Set(unnamed), at: mailbox.identity, store.now)
-    let days = max(1, store.options.compaction.restoreWindow.days)
-    let limit = store.now.addingTimeInterval(-Double(days) * 86_400)
-    let old = unnamed.filter { name in since[name].map { $0 < limit } ?? false }
+    let days = try places.note(unnamed: Set(unnamed), at: mailbox.identity, store.now)
+    let window = max(1, store.options.compaction.restoreWindow.days)
+    let old = unnamed.filter { days[$0] ?? 0 >= window }.sorted { $0.text < $1.text }
     guard !old.isEmpty else { return }
+    for name in old { try forget(name) }
     try await mailbox.remove(old.map { AssetFileName($0).text })
-    report.assets.removed += old.sorted { $0.text < $1.text }
+    report.removed = old
   }
 }
 
-/// What a pass through a mailbox has done with files.
+/// What a pass through a mailbox has done with files, and what is left to do.
 public struct AssetTransfers: Sendable, Equatable {
+  /// A file that could not be got or put. The next pass tries again.
+  public struct Issue: Sendable, Hashable {
+    /// The file.
+    public var name: AssetName
+    /// The code of the error, such as `wrongContent`.
+    public var code: String
+    /// The reason in words, for a log.
+    public var message: String
+  }
+
   /// The files that have come.
   public var taken: [AssetName] = []
   /// The files that were put.
   public var written: [AssetName] = []
   /// The files that were removed because nothing has named them for a restore window.
   public var removed: [AssetName] = []
+  /// The files that could not be got or put.
+  public var issues: [Issue] = []
   /// The number of files on this device that the mailbox is not known to have.
   public var unsent = 0
   /// The number of files that this device waits for and the mailbox does not have: those of eager fields, and those
@@ -188,6 +257,12 @@ public struct AssetTransfers: Sendable, Equatable {
   public var wanted = 0
   /// The number of files that records name and that are not on this device, whether it waits for them or not.
   public var missing = 0
+  /// Whether the pass has ended before all files had travelled, so that records need not wait. An engine passes again
+  /// at once.
+  public var isUnfinished = false
+
+  /// Why no further file could travel, for a log; nil if all could be tried. Records are not affected.
+  public var failure: String?
 
   /// Creates a report of a pass that found no files.
   public init() {}

@@ -309,6 +309,7 @@ public final class Container: Sendable {
     defer { spool.discard() }
     try local.writeDelta(since: try store.vector, to: spool.append)
     try store.apply(from: try spool.reader())
+    try local.assets.give(to: store.assets)
   }
 
   private static let suffixes = ["", "-wal", "-shm", "-incarnation", TransferShelf.suffix, FileRole.assets]

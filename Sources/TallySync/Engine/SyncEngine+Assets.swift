@@ -9,10 +9,20 @@ extension SyncEngine {
     let (wishes, additions) = (AssetNews.wishes.stream(of: folder), AssetNews.additions.stream(of: folder))
     watching = Task { [weak self] in
       await withTaskGroup(of: Void.self) { group in
-        group.addTask { for await _ in wishes { await self?.wakeAll() } }
+        group.addTask {
+          for await _ in wishes {
+            guard let self else { return }
+            await self.wakeAll()
+          }
+        }
         group.addTask {
           await self?.countAssets()
-          for await _ in additions { await self?.countAssets() }
+          for await _ in additions {
+            // The row follows the file.
+            try? await Task.sleep(for: .seconds(1))
+            guard let self, !Task.isCancelled else { return }
+            await self.countAssets()
+          }
         }
       }
     }

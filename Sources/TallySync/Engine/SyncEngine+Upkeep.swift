@@ -18,9 +18,13 @@ extension SyncEngine {
           try await withTaskExecutorPreference(QueueExecutor("tally.upkeep")) {
             if looksOutside { try store.captureChanges() }
             try store.compactIfDue()
-            if store.file != nil, ContinuousClock.now >= nextCollection { try store.assets.collect() }
           }
-          if ContinuousClock.now >= nextCollection { nextCollection = .now + .seconds(86_400) }
+          if ContinuousClock.now >= nextCollection {
+            nextCollection = .now + .seconds(86_400)
+            try await withTaskExecutorPreference(QueueExecutor("tally.upkeep")) {
+              if store.file != nil, try !store.isDamaged { try store.assets.collect() }
+            }
+          }
         } catch is CancellationError {
           return
         } catch {

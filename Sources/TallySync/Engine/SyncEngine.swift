@@ -175,6 +175,7 @@ public actor SyncEngine {
 
   /// Ends all waits, and tries peers again that were given up.
   func wakeAll() {
+    guard !status.isPaused else { return }
     for waker in wakers.values { waker.yield() }
     for peer in peers where tasks[peer.name] == nil { start(peer) }
   }
@@ -276,6 +277,7 @@ public actor SyncEngine {
       peer.assets = report.assets
       peer.note(pollingErrorOf: mailbox)
     }
+    if report.assets.isUnfinished { wakers[name]?.yield() }
     await countAssets()
     acknowledged[name] = vector
     log(name, UInt64(report.bytesWritten), UInt64(report.bytesRead))

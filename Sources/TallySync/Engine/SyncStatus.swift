@@ -120,12 +120,13 @@ public struct SyncStatus: Sendable, Equatable {
   public init() {}
 
   /// Whether all peers are up to date: there is at least one, each is known to have everything from this store, this
-  /// store has everything that they have announced, no last attempt failed, and every file of an asset is in a mailbox.
+  /// store has everything that they have announced, no last attempt failed, and if there is a mailbox for files, every
+  /// file of an asset is in one.
   ///
   /// It is false without peers, and until the first sync with each of them. A paused engine keeps the state from when
   /// it was paused. Anything that a peer has written since its last contact is unknown.
   public var isUpToDate: Bool {
-    !peers.isEmpty && unsentAssets == 0
+    !peers.isEmpty && (unsentAssets == 0 || peers.allSatisfy { $0.assets == nil })
       && peers.allSatisfy { $0.pending == 0 && $0.missing == 0 && $0.lastError == nil }
   }
 }

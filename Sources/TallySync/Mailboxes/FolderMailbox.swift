@@ -48,7 +48,8 @@ public struct FolderMailbox: FileMailbox {
       let real = Self.placeheld(name) ?? name
       guard real.lowercased().hasPrefix(prefix), items.count < MailboxLimits.files else { return }
       guard let item = FolderFiles.item(real, at: path(name), isPlaceholder: real != name) else { return }
-      if item.state == .notDownloaded { requestDownload(name) }
+      // Files of assets are asked for when somebody wants them.
+      if item.state == .notDownloaded, prefix != AssetFileName.prefix { requestDownload(name) }
       // A placeholder beside the file itself says nothing.
       if items[real] == nil || items[real]?.state == .notDownloaded { items[real] = item }
     }
@@ -95,6 +96,9 @@ public struct FolderMailbox: FileMailbox {
     guard name.hasPrefix("."), name.hasSuffix(".icloud") else { return nil }
     return String(name.dropFirst().dropLast(".icloud".count))
   }
+
+  /// Asks the drive for a file that is not on this device.
+  func requestDownload(of name: String) { requestDownload(".\(name).icloud") }
 
   private func requestDownload(_ name: String) {
     #if canImport(Darwin)

@@ -28,6 +28,8 @@ public protocol Mailbox: Sendable {
   var identity: String { get }
   /// Whether the place is a log or a folder, which determines the guarantees on which a store relies.
   var kind: MailboxKind { get }
+  /// Whether the place keeps files of any size, so that those of assets, such as pictures, travel through it as well.
+  var carriesAssets: Bool { get }
   /// The reason why a place that usually announces new entries does not do so at present, though it can be read and
   /// written; nil if it does, or never can. An engine shows it in the peer's status and checks the place at intervals.
   var pollingError: (any TallyError)? { get }
@@ -74,6 +76,9 @@ public protocol Mailbox: Sendable {
 }
 
 extension Mailbox {
+  /// Always true, for a place where a file of gigabytes is an entry like any other.
+  public var carriesAssets: Bool { true }
+
   /// Puts one entry after the other, for a place that cannot put several at once. Returns the result for each.
   public func put(_ uploads: [MailboxUpload]) async throws -> [Result<MailboxReceipt, any Error>] {
     var results: [Result<MailboxReceipt, any Error>] = []

@@ -91,6 +91,8 @@ public struct MailboxSettings: Sendable {
   public var minimumDeltaWeight = 1 << 14
   /// The destination of counters; nil for the one that the app has set up with `MetricsSystem.bootstrap`.
   public var metrics: (any MetricsFactory)?
+  /// The time after which a pass begins no further file of an asset, so that records need not wait for the next pass.
+  public var assetTime: Duration = .seconds(20)
   /// Whether the pass exchanges files of assets, after the records.
   public var carriesAssets = true
   /// Whether the store remembers the devices whose files it has found: see `Store.devices()`.

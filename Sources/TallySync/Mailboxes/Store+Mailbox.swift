@@ -75,7 +75,14 @@ extension Store {
     do {
       var pass = try MailboxPass(self, mailbox, settings)
       var report = try await pass.run()
-      if settings.carriesAssets, var assets = try AssetPass(self, mailbox) { try await assets.run(into: &report) }
+      guard settings.carriesAssets else { return report }
+      do {
+        var assets = try AssetPass(self, mailbox, lasting: settings.assetTime)
+        try await assets?.run(into: &report)
+      } catch let error where !(error is CancellationError) {
+        // The records have travelled, and the next pass goes on.
+        report.assets.failure = "\(error)"
+      }
       return report
     } catch let error as StoreError where error.code == .damaged && mayRetry && !knewOfDamage {
       return try await pass(through: mailbox, settings, mayRetry: false)

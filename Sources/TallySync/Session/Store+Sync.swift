@@ -57,6 +57,8 @@ extension Store {
     }
     var exchange = Exchange(self, other, onProgress)
     try exchange.run()
+    try other.assets.give(to: assets)
+    try assets.give(to: other.assets)
     return exchange.report
   }
 

@@ -92,7 +92,8 @@ package final class AssetHistory {
     case 6:
       guard let name = try shown(device).randomElement(using: &random) else { return }
       try put(device, person, name)
-    case 7: try write(device, "UPDATE Person SET \(one(["photo", "avatar"])) = NULL WHERE id = ?", [person.databaseValue])
+    case 7:
+      try write(device, "UPDATE Person SET \(one(["photo", "avatar"])) = NULL WHERE id = ?", [person.databaseValue])
     case 8: try write(device, "DELETE FROM Person WHERE id = ?", [person.databaseValue])
     case 9, 10: try restore(device, person)
     case 11: try purge(device, person)
@@ -108,7 +109,8 @@ package final class AssetHistory {
     case 16:
       log.append("\(device) starts again")
       try devices[device].store.close()
-      devices[device].store = try Store(path: devices[device].path, schema: Self.schema, options: devices[device].options)
+      let (path, options) = (devices[device].path, devices[device].options)
+      devices[device].store = try Store(path: path, schema: Self.schema, options: options)
     case 17: try devices[device].store.compact()
     case 18, 19, 20: try wait()
     default: try pass(device, mayFail: true)
@@ -180,7 +182,7 @@ package final class AssetHistory {
 
   /// The number of devices and places that have a whole file.
   private func copies(of name: AssetName) throws -> Int {
-    let entry = "tally1-default-\(name.hash)-\(name.byteCount).\(name.type).asset"
+    let entry = "asset1-default-\(name.hash)-\(name.byteCount).\(name.type)"
     return try devices.indices.count { try assets($0).url(of: name) != nil }
       + mailbox.files.count { $0.name == entry && $0.bytes.count == name.byteCount }
   }
@@ -190,7 +192,7 @@ package final class AssetHistory {
     var faults = MemoryMailbox.Faults()
     if mayFail, below(3) == 0 { faults.callsLeft = below(12) }
     if mayFail {
-      for file in mailbox.files where file.name.hasSuffix(".asset") && below(6) == 0 {
+      for file in mailbox.files where file.name.hasPrefix("asset1") && below(6) == 0 {
         switch below(3) {
         case 0: faults.cut[file.name] = below(file.bytes.count + 1)
         case 1: faults.zeroed[file.name] = 1 + below(100)
@@ -204,7 +206,8 @@ package final class AssetHistory {
       let report = try devices[device].store.sync(through: mailbox)
       log.append(
         "\(device) passes: took \(report.assets.taken.map(\.text)), put \(report.assets.written.map(\.text)), "
-          + "removed \(report.assets.removed.map(\.text))")
+          + "removed \(report.assets.removed.map(\.text)), \(report.assets.issues.map(\.message)) "
+          + "\(report.assets.failure ?? "")")
       devices[device].synced = time.value
     } catch let error as MailboxError {
       log.append("\(device) passes until \(error.code)")
@@ -217,7 +220,9 @@ package final class AssetHistory {
     try devices[device].store.read {
       try AssetName.fetchAll(
         $0,
-        sql: "SELECT photo FROM Person WHERE photo NOT NULL UNION SELECT avatar FROM Person WHERE avatar NOT NULL ORDER BY 1")
+        sql: """
+          SELECT photo FROM Person WHERE photo NOT NULL UNION SELECT avatar FROM Person WHERE avatar NOT NULL ORDER BY 1
+          """)
     }
   }
 
@@ -225,7 +230,9 @@ package final class AssetHistory {
   private func check() throws {
     for device in devices.indices {
       for file in try assets(device).list() where file.isHere {
-        guard let url = try assets(device).url(of: file.name) else { throw AssetFailure("\(file.name) is listed and not here") }
+        guard let url = try assets(device).url(of: file.name) else {
+          throw AssetFailure("\(file.name) is listed and not here")
+        }
         guard try Hexadecimal.text(SHA256.hash(Array(Data(contentsOf: url)))) == file.name.hash else {
           throw AssetFailure("what \(device) has as \(file.name) is something else")
         }
@@ -235,6 +242,8 @@ package final class AssetHistory {
 
   private func end() throws {
     for round in 0..<4 {
+      // What was wrong is asked for again after an hour.
+      time.value += 4_000
       for device in devices.indices {
         try pass(device, mayFail: false)
         if round > 1 { for name in try shown(device) { try assets(device).want(name) } }

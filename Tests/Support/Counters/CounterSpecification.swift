@@ -76,7 +76,7 @@ struct CounterSpecification {
     !isVisible(device, record) && heard(device, record).contains { $0.act == .delete }
   }
 
-  /// Whether an insert with the default writes it: over another number, over what was added, and over what may have been.
+  /// Whether an insert with the default writes it: over another number, what was added, and what may have been.
   func hasWrites(_ device: Int, _ record: String, _ counter: String) -> Bool {
     let sets = heard(device, record).filter { $0.field == counter && $0.act.isSet }
     let latest = sets.max { $0.moment < $1.moment }

@@ -107,7 +107,7 @@ package enum PlantedHints {
     "gapIsElement order": 1_809,
     "bareStay order": 6,
     "positionPurged order": 1,
-    "hashUnchecked assets": 14,
+    "hashUnchecked assets": 23,
     "onlyCopyEvicted assets": 8,
     "lastHolds unique": 1,
     "suffixByPlace unique": 2,
