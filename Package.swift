@@ -176,8 +176,7 @@ let package = Package(
     .target(name: "TallyImport", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", grdb, sqlite]),
     // What an app imports: the names that it needs, and GRDB.
     .target(
-      name: "Tally",
-      dependencies: ["TallyAssets", "TallyCRDT", "TallySchema", "TallyStore", "TallySync", "TallyWire", grdb]),
+      name: "Tally", dependencies: ["TallyAssets", "TallyCRDT", "TallySchema", "TallyStore", "TallySync", grdb]),
     // What the compiler runs, and what apps import. Tests use the latter, and ask the former by a pipe: one that
     // depended on the plugin would have everything built a second time, for the compiler's side, and one that imported
     // swift-syntax would have that built a second time, for the tests' side.
@@ -191,7 +190,7 @@ let package = Package(
     .target(
       name: "TallyMacros",
       dependencies: [
-        "TallyCRDT", "TallyStore", "TallyWire", .target(name: "TallyMacroPlugin", condition: .when(traits: ["Macros"])),
+        "TallyCRDT", "TallyStore", .target(name: "TallyMacroPlugin", condition: .when(traits: ["Macros"])),
         grdb,
         logging,
       ]),

@@ -12,5 +12,5 @@ graphs=$(mktemp -d)
 trap 'rm -rf "$graphs"' EXIT
 # shellcheck source=Scripts/symbol-graphs.sh
 source Scripts/symbol-graphs.sh
-symbol_graphs "$graphs" TallyCRDT TallyWire TallySchema TallyStore TallyRecovery TallySync TallyImport TallyRelay TallyTesting TallyCloudKit
+symbol_graphs "$graphs" TallyCRDT TallyWire TallySchema TallyStore TallyAssets TallyRecovery TallySync TallyImport TallyRelay TallyTesting TallyCloudKit
 python3 Scripts/api.py "$graphs" Docs/API "$@"

@@ -11,7 +11,7 @@ tools=$(dirname "$(readlink -f "$(command -v swiftc)")")
 profile=.build-coverage/debug/codecov/default.profdata
 binary=$(ls .build-coverage/debug/*PackageTests.xctest | head -n 1)
 status=0
-for module in TallyCRDT TallyWire TallySync TallySchema TallyStore TallyRecovery TallyImport TallyInspection; do
+for module in TallyCRDT TallyWire TallyAssets TallySync TallySchema TallyStore TallyRecovery TallyImport TallyInspection; do
   total=$("$tools/llvm-cov" report "$binary" -instr-profile "$profile" "Sources/$module" 2>/dev/null |
     awk '$1 == "TOTAL" { print $10 }')
   echo "$module: $total of lines"
@@ -21,6 +21,6 @@ for module in TallyCRDT TallyWire TallySync TallySchema TallyStore TallyRecovery
   esac
 done
 # llvm-cov show -instr-profile … FILE shows which lines; this lists files with more than a few that no test runs.
-"$tools/llvm-cov" report "$binary" -instr-profile "$profile" Sources/TallyCRDT Sources/TallyWire Sources/TallySync \
+"$tools/llvm-cov" report "$binary" -instr-profile "$profile" Sources/TallyCRDT Sources/TallyWire Sources/TallyAssets Sources/TallySync \
   2>/dev/null | awk '$9 > 3 && $1 ~ /swift$/ { print "  " $1 ": " $9 " lines without a test" }'
 exit $status

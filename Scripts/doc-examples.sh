@@ -158,7 +158,9 @@ write DeclarationExamples $(git ls-files 'Sources/TallySchema/*.swift' 'Sources/
 # shellcheck disable=SC2046  # paths without spaces
 write SyncExamples $(git ls-files 'Sources/TallySync/*.swift')
 # shellcheck disable=SC2046  # paths without spaces
-write CommentExamples $(git ls-files 'Sources/*.swift' ':!Sources/TallySchema' ':!Sources/TallyStore' ':!Sources/TallySync')
+write AssetExamples $(git ls-files 'Sources/TallyAssets/*.swift')
+# shellcheck disable=SC2046  # paths without spaces
+write CommentExamples $(git ls-files 'Sources/*.swift' ':!Sources/TallySchema' ':!Sources/TallyStore' ':!Sources/TallySync' ':!Sources/TallyAssets')
 
 # A combination of modules that no page has any more.
 for out in Tests/DocExamples/PageExamples*.swift; do

@@ -17,7 +17,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # shellcheck source=Scripts/symbol-graphs.sh
 source Scripts/symbol-graphs.sh
-face="TallyCRDT TallySchema TallyStore TallyRecovery TallySync TallyImport"
+face="TallyCRDT TallySchema TallyStore TallyAssets TallyRecovery TallySync TallyImport"
 # shellcheck disable=SC2086
 symbol_graphs "$work/face" $face
 
@@ -32,7 +32,7 @@ convert() {
 }
 
 modules=() archives=() missing=() dependencies=()
-for module in TallyCRDT TallyCloudKit TallyImport TallyInspector TallyMacros TallyNetwork TallyRecovery TallyRelay TallyRelayServer TallySchema \
+for module in TallyAssets TallyCRDT TallyCloudKit TallyImport TallyInspector TallyMacros TallyNetwork TallyRecovery TallyRelay TallyRelayServer TallySchema \
   TallyStore TallySync TallyTesting TallyWire; do
   if ! EXTENSIONS=1 symbol_graphs "$work/$module" "$module" 2>"$work/errors"; then
     # One whose headers or whose build are not here.

@@ -1,5 +1,6 @@
 import Foundation
 import TallyCRDT
+import TallySchema
 import TallyWire
 
 #if PlantedFaults
@@ -32,7 +33,7 @@ package final class AssetDownloading {
     try folder.make(folder.path)
     try folder.make(folder.path + "/parts")
     descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else { throw AssetError.system(.unwritable, "create a file in \(folder.path)/parts") }
+    guard descriptor >= 0 else { throw AssetError.posix(.unwritable, "create a file in \(folder.path)/parts") }
     // Another one may have given it its name between the two calls.
     var (mine, now) = (stat(), stat())
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &mine) == 0, lstat(path, &now) == 0,
@@ -63,7 +64,7 @@ package final class AssetDownloading {
         repeat { count = read(descriptor, buffer.baseAddress, buffer.count) } while count < 0 && errno == EINTR
         initialized = max(0, count)
       }
-      guard count >= 0 else { throw AssetError.system(.unreadable, "read what has come of a file") }
+      guard count >= 0 else { throw AssetError.posix(.unreadable, "read what has come of a file") }
       guard count > 0 else { return }
       hash.update(bytes[...])
       byteCount += count
@@ -72,7 +73,7 @@ package final class AssetDownloading {
 
   private func startOver() throws {
     guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
-      throw AssetError.system(.unwritable, "write a file")
+      throw AssetError.posix(.unwritable, "write a file")
     }
     (hash, byteCount) = (SHA256(), 0)
   }
@@ -94,7 +95,7 @@ package final class AssetDownloading {
       throw AssetError(.missing, "only \(byteCount) of \(name.byteCount) bytes of \(name) have come")
     }
     guard isRight else { throw try refusal() }
-    guard AssetFolder.sync(descriptor) else { throw AssetError.system(.unwritable, "write a file to the disk") }
+    guard AssetFolder.sync(descriptor) else { throw AssetError.posix(.unwritable, "write a file to the disk") }
     if try !folder.put(path, as: name) { unlink(path) }
   }
 

@@ -49,7 +49,7 @@ public struct AssetError: TallyError {
   }
 
   /// The error of the system call that has just failed.
-  static func system(_ code: Code, _ doing: String) -> AssetError {
+  static func posix(_ code: Code, _ doing: String) -> AssetError {
     let number = errno
     return AssetError(
       code, "cannot \(doing): \(String(cString: strerror(number)))",

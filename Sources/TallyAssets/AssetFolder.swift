@@ -1,5 +1,6 @@
 import Foundation
 import TallyCRDT
+import TallySchema
 import TallyStore
 import TallyWire
 
@@ -66,7 +67,7 @@ package struct AssetFolder: Sendable {
       try folder.make(folder.path)
       path = "\(folder.path)/~\(UUID().uuidString).tmp"
       descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
-      guard descriptor >= 0 else { throw AssetError.system(.unwritable, "create a file in \(folder.path)") }
+      guard descriptor >= 0 else { throw AssetError.posix(.unwritable, "create a file in \(folder.path)") }
     }
 
     deinit {
@@ -78,7 +79,7 @@ package struct AssetFolder: Sendable {
 
     /// Gives the file an asset's name, after its bytes have reached the disk.
     func keep(as name: AssetName, in folder: AssetFolder) throws {
-      guard AssetFolder.sync(descriptor) else { throw AssetError.system(.unwritable, "write a file to the disk") }
+      guard AssetFolder.sync(descriptor) else { throw AssetError.posix(.unwritable, "write a file to the disk") }
       isKept = try folder.put(path, as: name)
     }
   }
@@ -88,7 +89,7 @@ package struct AssetFolder: Sendable {
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw AssetError.system(.unwritable, "write a file") }
+      guard count >= 0 else { throw AssetError.posix(.unwritable, "write a file") }
       rest = rest.dropFirst(count)
     }
   }
@@ -112,7 +113,7 @@ package struct AssetFolder: Sendable {
         syncFolders(of: target)
         return false
       }
-      guard touch(file), rename(file, target) == 0 else { throw AssetError.system(.unwritable, "give a file its name") }
+      guard touch(file), rename(file, target) == 0 else { throw AssetError.posix(.unwritable, "give a file its name") }
       syncFolders(of: target)
       return true
     }
@@ -143,7 +144,7 @@ package struct AssetFolder: Sendable {
       return Self.syncFolder(URL(fileURLWithPath: folder).deletingLastPathComponent().path)
     }
     guard errno != EEXIST else { return }
-    throw AssetError.system(.unwritable, "create the folder \(folder)")
+    throw AssetError.posix(.unwritable, "create the folder \(folder)")
   }
 
   // MARK: Removing
@@ -151,10 +152,10 @@ package struct AssetFolder: Sendable {
   /// Does something while no other process or thread adds or removes a file.
   func locked<Result>(_ body: () throws -> Result) throws -> Result {
     let descriptor = open(path + "/lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else { throw AssetError.system(.unwritable, "lock \(path)") }
+    guard descriptor >= 0 else { throw AssetError.posix(.unwritable, "lock \(path)") }
     defer { close(descriptor) }
     while flock(descriptor, LOCK_EX) != 0 {
-      guard errno == EINTR else { throw AssetError.system(.unwritable, "lock \(path)") }
+      guard errno == EINTR else { throw AssetError.posix(.unwritable, "lock \(path)") }
     }
     return try body()
   }
@@ -165,7 +166,7 @@ package struct AssetFolder: Sendable {
     try locked {
       var status = stat()
       guard lstat(file.path, &status) == 0, Self.modified(status) == file.modified, try check() else { return false }
-      guard unlink(file.path) == 0 || errno == ENOENT else { throw AssetError.system(.unwritable, "remove a file") }
+      guard unlink(file.path) == 0 || errno == ENOENT else { throw AssetError.posix(.unwritable, "remove a file") }
       return true
     }
   }
@@ -176,7 +177,7 @@ package struct AssetFolder: Sendable {
     try locked {
       var status = stat()
       guard lstat(file, &status) == 0, Self.modified(status) < time else { return false }
-      guard unlink(file) == 0 || errno == ENOENT else { throw AssetError.system(.unwritable, "remove a file") }
+      guard unlink(file) == 0 || errno == ENOENT else { throw AssetError.posix(.unwritable, "remove a file") }
       return true
     }
   }
@@ -226,14 +227,14 @@ package struct AssetFolder: Sendable {
   private func names(in folder: String) throws -> [String] {
     guard let directory = opendir(folder) else {
       guard errno != ENOENT, errno != ENOTDIR else { return [] }
-      throw AssetError.system(.unreadable, "read the folder \(folder)")
+      throw AssetError.posix(.unreadable, "read the folder \(folder)")
     }
     defer { closedir(directory) }
     var names: [String] = []
     while true {
       errno = 0
       guard let entry = readdir(directory) else {
-        guard errno == 0 else { throw AssetError.system(.unreadable, "read the folder \(folder)") }
+        guard errno == 0 else { throw AssetError.posix(.unreadable, "read the folder \(folder)") }
         return names
       }
       let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
@@ -258,7 +259,7 @@ package final class AssetSource: Sendable {
     descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | (followsLinks ? 0 : O_NOFOLLOW))
     guard descriptor >= 0 else {
       let isGone = [ENOENT, ENOTDIR, ELOOP].contains(errno)
-      throw AssetError.system(!isGone ? .unreadable : followsLinks ? .notAFile : .missing, "open \(path)")
+      throw AssetError.posix(!isGone ? .unreadable : followsLinks ? .notAFile : .missing, "open \(path)")
     }
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -281,7 +282,7 @@ package final class AssetSource: Sendable {
       repeat { count = read(descriptor, buffer.baseAddress, buffer.count) } while count < 0 && errno == EINTR
       initialized = max(0, count)
     }
-    guard count >= 0 else { throw AssetError.system(.unreadable, "read a file") }
+    guard count >= 0 else { throw AssetError.posix(.unreadable, "read a file") }
     return bytes.isEmpty ? nil : bytes
   }
 
@@ -298,7 +299,7 @@ package final class AssetSource: Sendable {
       }
       initialized = length
     }
-    guard isRead else { throw AssetError.system(.unreadable, "read a file") }
+    guard isRead else { throw AssetError.posix(.unreadable, "read a file") }
     // An end before the end would be taken for the end.
     guard length == min(count, max(0, byteCount - offset)) else {
       throw AssetError(.changed, "the file changed while it was read")

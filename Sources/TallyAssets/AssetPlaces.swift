@@ -1,7 +1,6 @@
 import Foundation
 import GRDB
 import TallySchema
-import TallyWire
 
 extension Assets {
   /// What is known of other places' files.

@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import TallySchema
 import TallyStore
-import TallyWire
 
 /// Which files a store's records name.
 package struct AssetUse: Sendable {

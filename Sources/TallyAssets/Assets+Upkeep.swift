@@ -1,5 +1,6 @@
 import Foundation
 import TallyCRDT
+import TallySchema
 import TallyStore
 import TallyWire
 
@@ -168,7 +169,7 @@ extension AssetFolder {
     try make(path + "/damaged")
     try locked {
       guard rename(file.path, "\(path)/damaged/\(file.hash).\(file.type)") == 0 else {
-        throw AssetError.system(.unwritable, "put a damaged file aside")
+        throw AssetError.posix(.unwritable, "put a damaged file aside")
       }
     }
   }

@@ -3,7 +3,6 @@
   import GRDB
   import TallyCRDT
   import TallyStore
-  import TallyWire
 
   /// One column of an `@Entity`, in its records and in its schema. The macro's code is built from these.
   ///

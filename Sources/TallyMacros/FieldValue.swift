@@ -2,7 +2,6 @@
   import Foundation
   import GRDB
   import TallyStore
-  import TallyWire
 
   /// A Swift type with a kind of column of its own.
   ///

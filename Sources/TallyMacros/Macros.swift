@@ -1,7 +1,6 @@
 #if Macros
   @_exported import GRDB
   import TallyStore
-  import TallyWire
 
   /// Makes a struct an entity: its schema, its columns and its conformances follow from its stored properties.
   ///

@@ -60,65 +60,6 @@ let games = Game.filter([Level.beginner, .expert].contains(Column("level")))
 _ = games
 }
 
-// Sources/TallyAssets/AssetError.swift
-private func Sources_TallyAssets_AssetError_swift_1() throws {
-do {
-  print(try store.assets.add(contentsOf: url))
-} catch let error as AssetError where error.code == .tooLarge {
-  print("choose a smaller one")
-}
-}
-
-// Sources/TallyAssets/Assets+Upkeep.swift
-private func Sources_TallyAssets_Assets_Upkeep_swift_1() throws {
-let report = try store.assets.verify()
-print(report.damaged, report.missing)
-_ = report
-}
-
-// Sources/TallyAssets/Assets+Upkeep.swift
-private func Sources_TallyAssets_Assets_Upkeep_swift_2() throws {
-try store.assets.evict(keeping: 500_000_000)
-}
-
-// Sources/TallyAssets/Assets.swift
-private func Sources_TallyAssets_Assets_swift_1() throws {
-let name = try store.assets.add(contentsOf: pictureURL)
-try store.write { db in
-  try db.execute(sql: "UPDATE Person SET photo = ? WHERE id = ?", arguments: [name, ann])
-}
-if let url = try store.assets.url(of: name) { print(url) }
-_ = name
-}
-
-// Sources/TallyAssets/Assets.swift
-private func Sources_TallyAssets_Assets_swift_2() throws {
-let name = try store.assets.add(jpeg, type: "jpg")
-_ = name
-}
-
-// Sources/TallyAssets/Assets.swift
-private func Sources_TallyAssets_Assets_swift_3() throws {
-let name = try store.assets.add(contentsOf: pictureURL)
-_ = name
-}
-
-// Sources/TallyAssets/Assets.swift
-private func Sources_TallyAssets_Assets_swift_4() throws {
-if let url = try store.assets.url(of: photo) { print(url) }
-}
-
-// Sources/TallyAssets/Assets.swift
-private func Sources_TallyAssets_Assets_swift_5() async throws {
-let url = try await store.assets.url(for: photo)
-_ = url
-}
-
-// Sources/TallyAssets/Assets.swift
-private func Sources_TallyAssets_Assets_swift_6() throws {
-try store.assets.want(photo)
-}
-
 // Sources/TallyCRDT/ListPosition.swift
 private func Sources_TallyCRDT_ListPosition_swift_1() throws {
 let chapters = try Chapter.order(Column("rank"), Column("id")).fetchAll(db)
@@ -539,11 +480,4 @@ private enum Sources_TallyTesting_World_Simulate_swift_2 {
 func nothingIsLostInRandomRuns() async throws {
   try await simulate(Note.self, Folder.self, replicas: 3, runs: 50)
 }
-}
-
-// Sources/TallyWire/AssetName.swift
-private func Sources_TallyWire_AssetName_swift_1() throws {
-let name = try store.assets.add(jpeg, type: "jpg")
-print(name, name.byteCount)
-_ = name
 }

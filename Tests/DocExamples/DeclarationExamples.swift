@@ -320,6 +320,13 @@ let rule = SeedAdoption(of: SpeechType.self, matching: ["name"])
 _ = rule
 }
 
+// Sources/TallySchema/Values/AssetName.swift
+private func Sources_TallySchema_Values_AssetName_swift_1() throws {
+let name = try store.assets.add(jpeg, type: "jpg")
+print(name, name.byteCount)
+_ = name
+}
+
 // Sources/TallySchema/Values/Compaction.swift
 private func Sources_TallySchema_Values_Compaction_swift_1() throws {
 var options = StoreOptions()

@@ -81,3 +81,26 @@ func example(_ store: Store, _ book: RecordName<Book>) throws {
   }
 }
 }
+
+// Sources/Tally/Tally.docc/PicturesAndFiles.md
+private enum Sources_Tally_Tally_docc_PicturesAndFiles_md_1 {
+struct Person: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema("Person", .text("name"), .asset("photo"))
+  var id = RecordName<Person>()
+  var name: String?
+  var photo: AssetName?
+}
+
+func setPhoto(_ store: Store, _ ann: RecordName<Person>, _ url: URL) throws {
+  let name = try store.assets.add(contentsOf: url)
+  try store.write { db in
+    guard var person = try Person.fetchOne(db, id: ann) else { return }
+    try person.updateChanges(db) { $0.photo = name }
+  }
+}
+
+func photo(_ store: Store, _ person: Person) async throws -> URL? {
+  guard let name = person.photo else { return nil }
+  return try await store.assets.url(for: name)
+}
+}

@@ -4,7 +4,6 @@ import Tally
 import TallyAssets
 import TallyCRDT
 import TallyStore
-import TallyWire
 
 struct AssetsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -2,7 +2,6 @@ import Foundation
 import Tally
 import TallyCRDT
 import TallyStore
-import TallyWire
 
 /// The values that a column takes, and their form outside: as text on the command line and as JSON.
 enum FieldType {

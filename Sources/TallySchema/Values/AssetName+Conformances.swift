@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import TallyWire
 
 extension AssetName: Codable {
   /// Decodes a name from its text.

@@ -1,5 +1,5 @@
 import TallyCRDT
-import TallyWire
+import TallySchema
 
 /// The name of an asset in a mailbox: `asset1-<zone>-<hash>-<bytes>.<type>`. It does not begin as the names of files
 /// with records do, so that listings of these do not have it.

@@ -1,8 +1,8 @@
 import Foundation
 import TallyAssets
 import TallyCRDT
+import TallySchema
 import TallyStore
-import TallyWire
 
 /// The part of a pass through a mailbox that exchanges files, after the records: gets those that somebody waits for,
 /// and puts those that the mailbox lacks.

@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import TallyCRDT
 import TallyStore
-import TallyWire
 
 /// Draws writes that fit a schema: few records and few values, so that they collide.
 struct RandomEdits {

@@ -1,5 +1,3 @@
-import TallyCRDT
-
 /// The name of a file that records refer to, such as a picture: `sha256-<64 hexadecimal digits>.<bytes>.<type>`.
 ///
 /// ```swift
