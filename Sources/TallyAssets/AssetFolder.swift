@@ -18,7 +18,7 @@ import TallyWire
 
 /// The folder with the files of a store's assets: `<store>-assets/<first two digits>/<hash>.<type>`.
 ///
-/// A file appears under its name whole or not at all, and is never changed. Whoever adds a file that is there already
+/// A file appears under its name whole or not at all, and is never changed. Adding a file that is there already
 /// makes it new, so that a collection under way leaves it: both hold the lock.
 package struct AssetFolder: Sendable {
   package let path: String

@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// What parts of one process tell each other about a folder's files: that somebody waits for one, or that one has come.
+/// What parts of one process tell each other about a folder's files: that one is waited for, or has come.
 package final class AssetNews: Sendable {
-  /// Somebody waits for a file.
+  /// A file is waited for.
   package static let wishes = AssetNews()
   /// The app has added a file.
   package static let additions = AssetNews()

@@ -155,7 +155,7 @@ package struct AssetPlaces: Sendable {
 
   package func wishes() throws -> Set<AssetName> { try read { try Self.names($0, "SELECT name FROM wish") } }
 
-  /// Forgets wishes that are met, or that nobody can meet.
+  /// Forgets wishes that are met, or that no place can meet.
   package func forget(wishes names: some Sequence<AssetName>) throws {
     try write { db in
       for name in names { try db.execute(sql: "DELETE FROM wish WHERE name = ?", arguments: [name]) }

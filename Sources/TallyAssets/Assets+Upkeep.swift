@@ -28,7 +28,7 @@ public struct AssetReport: Sendable, Hashable {
   public var damaged: [AssetName] = []
   /// The files that cannot be read, and were left where they are.
   public var unreadable: [AssetName] = []
-  /// The names in records of files that are not on this device. That is not an error: they may come when somebody asks
+  /// The names in records of files that are not on this device. That is not an error: they may come when the app asks
   /// for them.
   public var missing: [AssetName] = []
 }
@@ -124,7 +124,7 @@ extension Assets {
   }
 
   /// Removes files from this device that another place has, until the others take at most so many bytes. Records keep
-  /// their names, and the files come again when somebody asks for them.
+  /// their names, and the files come again when the app asks for them.
   ///
   /// ```swift
   /// try store.assets.evict(keeping: 500_000_000)

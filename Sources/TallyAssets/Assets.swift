@@ -23,7 +23,7 @@ extension Store {
 /// deltas and opening; to copy a store, copy that folder as well. Add the file first and write the row second: a row
 /// then never names a file that was not there. A file that no row has named for a day is removed.
 ///
-/// Files travel with a sync through a mailbox, behind the records. A device gets a file when somebody asks for it, or
+/// Files travel with a sync through a mailbox, behind the records. A device gets a file when the app asks for it, or
 /// with the next sync if the field is `eager`. The name says what the bytes must be, and what differs is never shown.
 public struct Assets: Sendable {
   let store: Store
@@ -73,7 +73,7 @@ public struct Assets: Sendable {
   ///   - type: the extension that the copy gets; nil for the file's own, in lowercase.
   /// - Returns: the copy's name, for a row.
   /// - Throws: `AssetError` of code `inMemory`, `invalidType`, `notAFile`, `tooLarge`, `unreadable`, `unwritable`;
-  ///   `changed` if somebody wrote to the file meanwhile. Then there is no copy.
+  ///   `changed` if another program wrote to the file meanwhile. Then there is no copy.
   public func add(contentsOf url: URL, type: String? = nil) throws -> AssetName {
     let folder = try folder
     let type = type ?? url.pathExtension.lowercased()
@@ -139,7 +139,7 @@ public struct Assets: Sendable {
     let arrivals = AssetNews.arrivals.stream(of: folder.path)
     if let url = try url(of: name) { return url }
     try await BlockingWork.run { [self] in try want(name) }
-    // Another process may bring it, which tells nobody here.
+    // Another process may bring it, which this process does not notice.
     let looking = Task {
       while !Task.isCancelled {
         try await Task.sleep(for: .seconds(2))

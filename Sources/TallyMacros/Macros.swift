@@ -101,7 +101,7 @@
   ///   - isIndexed: for a reference: whether its column has an index; by default true. Without one, deleting a target
   ///     reads the whole table.
   ///   - within: for a position: the name of the reference to the record whose list it orders.
-  ///   - download: for an asset: when a device gets its file; by default when somebody asks for it.
+  ///   - download: for an asset: when a device gets its file; by default when the app asks for it.
   @attached(peer)
   public macro Field(
     renamedFrom: String? = nil, onDelete: DeleteRule = .nullify, isIndexed: Bool = true, within: String? = nil,

@@ -8,7 +8,7 @@ import TallyWire
 import Testing
 
 /// Files beside one store: what is added, found, checked, collected and evicted.
-@Suite(.timeLimit(.minutes(5))) struct AssetFileTests {
+@Suite(.timeLimit(.minutes(15))) struct AssetFileTests {
   static let schema = Schema([
     EntitySchema("Person", .text("name"), .asset("photo"), .asset("avatar", download: .eager))
   ])

@@ -137,7 +137,7 @@ extension EntitySchema.Property {
   /// with `StoreError.typeMismatch`.
   /// - Parameters:
   ///   - name: the column's name.
-  ///   - download: when a device gets the file: when somebody asks for it, or with the next sync. It may change.
+  ///   - download: when a device gets the file: when the app asks for it, or with the next sync. It may change.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
   /// - Returns: the column, for a schema.
   public static func asset(

@@ -57,8 +57,8 @@ public enum FieldKind: String, Sendable, CaseIterable {
 
 /// When a device gets the file of an asset that another device has added.
 public enum AssetDownload: String, Sendable, Codable {
-  /// When somebody asks for it: `Assets.url(for:)`.
+  /// When the app asks for it: `Assets.url(for:)`.
   case lazy
-  /// With the next sync, whether somebody asks for it or not.
+  /// With the next sync, whether the app asks for it or not.
   case eager
 }

@@ -4,7 +4,7 @@ import TallyCRDT
 import TallySchema
 import TallyStore
 
-/// The part of a pass through a mailbox that exchanges files, after the records: gets those that somebody waits for,
+/// The part of a pass through a mailbox that exchanges files, after the records: gets those that are waited for,
 /// and puts those that the mailbox lacks.
 ///
 /// A file is put whole or not at all, and is here whole or not at all, so a pass may end anywhere. What has come of one
@@ -16,8 +16,9 @@ struct AssetPass {
   private let folder: AssetFolder
   private let places: AssetPlaces
   private let use: AssetUse
-  /// When it lets records go first.
+  /// When it lets records go first, and the number of files so far.
   private let end: ContinuousClock.Instant
+  private var fileCount = 0
   /// The files of the place by their names; nil for a log, which is asked for each.
   private var listed: [AssetName: MailboxItem]?
   /// Whether the listing has ended before the place's files did.
@@ -175,9 +176,10 @@ struct AssetPass {
     AssetNews.arrivals.tell(folder.path)
   }
 
-  /// Whether it has taken its time. Then records go first, and the next pass goes on.
+  /// Whether it has taken its time. Then records go first, and the next pass goes on. One file travels each time.
   private mutating func isOver() -> Bool {
-    guard ContinuousClock.now >= end else { return false }
+    defer { fileCount += 1 }
+    guard fileCount > 0, ContinuousClock.now >= end else { return false }
     report.isUnfinished = true
     return true
   }
@@ -253,7 +255,7 @@ public struct AssetTransfers: Sendable, Equatable {
   /// The number of files on this device that the mailbox is not known to have.
   public var unsent = 0
   /// The number of files that this device waits for and the mailbox does not have: those of eager fields, and those
-  /// that somebody has asked for.
+  /// that the app has asked for.
   public var wanted = 0
   /// The number of files that records name and that are not on this device, whether it waits for them or not.
   public var missing = 0

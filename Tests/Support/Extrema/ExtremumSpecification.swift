@@ -73,7 +73,11 @@ struct ExtremumSpecification {
   /// Whether there is an earlier life of the record of which the device does not know what fields it had: an insert
   /// then sets all of them.
   func hasLostFields(_ device: Int, _ record: String) -> Bool {
-    heard(device, record).contains { [.purge, .again].contains($0.act) }
+    heard(device, record).contains { event in
+      [.purge, .again].contains(event.act)
+        // A restore begins a life, as an insert does.
+        || event.act == .exist && event.seen.contains { events[$0].record == record && events[$0].act == .delete }
+    }
   }
 
   /// Whether a device shows a record.
