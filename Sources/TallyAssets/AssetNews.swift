@@ -23,10 +23,11 @@ package final class AssetNews: Sendable {
   package func stream(of folder: String) -> AsyncStream<Void> {
     let (stream, feed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let id = followers.withLock { followers in
-      let id = followers[folder, default: Followers()].next
-      followers[folder]?.next += 1
-      followers[folder]?.feeds[id] = feed
-      return id
+      var known = followers[folder] ?? Followers()
+      defer { followers[folder] = known }
+      known.feeds[known.next] = feed
+      known.next += 1
+      return known.next - 1
     }
     feed.onTermination = { [weak self] _ in self?.followers.withLock { $0[folder]?.feeds[id] = nil } }
     return stream
