@@ -11,7 +11,7 @@ import TallySchema
 /// }
 /// ```
 public struct AssetError: TallyError {
-  /// The kinds of failures.
+  /// The kinds of failures of files.
   public enum Code: String, Sendable {
     /// The store is in memory, so there is no folder beside it.
     case inMemory

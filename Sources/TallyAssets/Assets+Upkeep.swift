@@ -10,7 +10,7 @@ import TallyWire
 
 /// One file, as a list shows it.
 public struct AssetListing: Sendable, Hashable {
-  /// The file's name.
+  /// The name by which records refer to the file.
   public var name: AssetName
   /// Whether the file is on this device.
   public var isHere: Bool
@@ -40,7 +40,7 @@ extension Assets {
 
   /// Lists the files that are here and those that records name, in the order of their names.
   ///
-  /// Cost: the folder and what ``AssetUse`` reads; no file is opened.
+  /// Cost: the folder, the columns of assets and all hidden records; no file is opened.
   /// - Throws: `AssetError`; the store's errors.
   public func list() throws -> [AssetListing] {
     let (use, here, reached) = (try use(), try folder.files().compactMap(\.name), try reachedAnywhere())

@@ -48,6 +48,6 @@ public struct AssetName: Sendable, Hashable, CustomStringConvertible {
 
   /// The name as columns have it.
   public var text: String { "\(Self.prefix)\(hash).\(byteCount).\(type)" }
-  /// The same as ``text``.
+  /// The name in the same form as ``text``.
   public var description: String { text }
 }

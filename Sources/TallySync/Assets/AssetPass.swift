@@ -236,7 +236,7 @@ struct AssetPass {
 public struct AssetTransfers: Sendable, Equatable {
   /// A file that could not be got or put. The next pass tries again.
   public struct Issue: Sendable, Hashable {
-    /// The file.
+    /// The name of the file in question.
     public var name: AssetName
     /// The code of the error, such as `wrongContent`.
     public var code: String

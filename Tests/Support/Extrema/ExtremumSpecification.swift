@@ -117,11 +117,13 @@ struct ExtremumSpecification {
       return Self.goesFurther(one.value, than: other.value, field)
     }
     var allowed: [Int64?] = []
-    for number in writes {
+    for (place, number) in writes.enumerated() {
       allowed.append(events[number].value)
       guard !purges.contains(where: { events[$0].seen.contains(number) }) else { continue }
-      // Who had heard of one that goes further, and not of its purge, has kept that one alone.
-      return number == writes.first ? allowed : allowed + [Self.fields[field]?.start]
+      guard place > 0 else { return allowed }
+      // A device that had heard of one that goes further, and not of its purge, has kept that one alone. With it gone,
+      // nothing was there, and any write went further.
+      return allowed + writes[(place + 1)...].map { events[$0].value } + [Self.fields[field]?.start]
     }
     return allowed + [Self.fields[field]?.start]
   }
