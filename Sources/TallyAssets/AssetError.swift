@@ -17,7 +17,7 @@ public struct AssetError: TallyError {
     case inMemory
     /// The extension is not 1 to 12 lowercase letters and digits.
     case invalidType
-    /// What is to be added is a folder, a pipe or a device, or there is nothing.
+    /// The item to add does not exist, or is a folder, a pipe or a device.
     case notAFile
     /// The file has more than `AssetName.byteLimit` bytes.
     case tooLarge
@@ -41,7 +41,7 @@ public struct AssetError: TallyError {
   public let code: Code
   /// A description of the error in one sentence, for a log.
   public let message: String
-  /// The system's error; nil if there is none.
+  /// The underlying error, such as a `POSIXError`; nil if there is none.
   public let cause: (any Error)?
 
   package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {

@@ -218,7 +218,7 @@ package struct AssetFolder: Sendable {
     }
   }
 
-  /// What writers have begun and not ended, and what was found damaged.
+  /// The paths of unfinished files and unfinished downloads, and of files that were put aside as damaged.
   func leftovers() throws -> [String] {
     try names(in: path).filter { $0.hasPrefix("~") && $0.hasSuffix(".tmp") }.map { "\(path)/\($0)" }
       + ["parts", "damaged"].flatMap { folder in try names(in: "\(path)/\(folder)").map { "\(path)/\(folder)/\($0)" } }
@@ -316,7 +316,7 @@ package final class AssetSource: Sendable {
     else { throw AssetError(.changed, "the file changed while it was read") }
   }
 
-  /// The hash of all bytes, each of which `body` gets as well.
+  /// Returns the hash of the whole file. Each piece that is read is also passed to `body`.
   package func hash(_ body: (ArraySlice<UInt8>) throws -> Void = { _ in }) throws -> [UInt8] {
     var (hash, count) = (SHA256(), 0)
     while let piece = try next() {

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What parts of one process tell each other about a folder's files: that one is waited for, or has come.
+/// Notifies the parts of one process of changes to a folder's files: a file was added, has arrived, or is waited for.
 package final class AssetNews: Sendable {
   /// A file is waited for.
   package static let wishes = AssetNews()

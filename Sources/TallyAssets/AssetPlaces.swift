@@ -3,13 +3,13 @@ import GRDB
 import TallySchema
 
 extension Assets {
-  /// What is known of other places' files.
+  /// Opens the list of the files that other places are known to have.
   /// - Throws: `AssetError` of code `inMemory`, `unwritable`.
   package func places() throws -> AssetPlaces { try AssetPlaces(folder) }
 }
 
-/// What a device knows of the files of other places, and which it waits for: `<store>-assets/places.sqlite`. It is
-/// knowledge about this folder and goes with it; without it, or if it is damaged, everything is found out again.
+/// The files that other places are known to have, and those that this device waits for, in
+/// `<store>-assets/places.sqlite`. It belongs to the folder. If it is missing or damaged, it is rebuilt by later passes.
 package struct AssetPlaces: Sendable {
   private let queue: DatabaseQueue
 

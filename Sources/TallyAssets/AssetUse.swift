@@ -63,7 +63,7 @@ extension Assets {
   ///
   /// Cost: nothing without a folder for files; otherwise that of ``use()``.
   package func unsent() throws -> [AssetName] {
-    guard store.file != nil, try folder.exists else { return [] }
+    guard store.file != nil, !store.options.isReadOnly, try folder.exists else { return [] }
     let reached = try places().reached(since: store.now)
     guard try folder.files().contains(where: { $0.name.map { !reached.contains($0) } ?? false }) else { return [] }
     return try folder.named(use()).filter { !reached.contains($0) }

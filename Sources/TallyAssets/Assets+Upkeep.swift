@@ -20,7 +20,7 @@ public struct AssetListing: Sendable, Hashable {
   public var isElsewhere: Bool
 }
 
-/// What a check of all files has found.
+/// The result of a check of all files.
 public struct AssetReport: Sendable, Hashable {
   /// The number of files that were read and are what their names say, and of their bytes.
   public var sound = 0, byteCount = 0
@@ -43,8 +43,8 @@ extension Assets {
   /// Cost: the folder, the columns of assets and all hidden records; no file is opened.
   /// - Throws: `AssetError`; the store's errors.
   public func list() throws -> [AssetListing] {
-    let (use, here, reached) = (try use(), try folder.files().compactMap(\.name), try reachedAnywhere())
-    return Set(here).union(use.shown).sorted { $0.text < $1.text }.map { name in
+    let (use, here, reached) = (try use(), Set(try folder.files().compactMap(\.name)), try reachedAnywhere())
+    return here.union(use.shown).sorted { $0.text < $1.text }.map { name in
       AssetListing(
         name: name, isHere: here.contains(name), isShown: use.shown.contains(name),
         isElsewhere: reached.contains(name))
@@ -134,7 +134,7 @@ extension Assets {
   /// device within the last thirty, nor what fields show that are `eager`. What has been here for the longest goes
   /// first.
   /// - Returns: the names of the files that were removed.
-  /// - Throws: `AssetError`; GRDB's `DatabaseError`. Files that were removed before stay so.
+  /// - Throws: `AssetError`; the store's errors. Files that were removed before stay so.
   @discardableResult
   public func evict(keeping byteCount: Int = 0) throws -> [AssetName] {
     let folder = try folder

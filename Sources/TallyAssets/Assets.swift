@@ -48,14 +48,15 @@ public struct Assets: Sendable {
   /// - Throws: `AssetError` of code `inMemory`, `invalidType`, `tooLarge`, `unwritable`. Then there is no file.
   public func add(_ data: Data, type: String) throws -> AssetName {
     let folder = try folder
-    let hash = Hexadecimal.text(SHA256.hash(Array(data)))
-    let name = try name(hash, data.count, type)
+    let bytes = Array(data)
+    let hash = Hexadecimal.text(SHA256.hash(bytes))
+    let name = try name(hash, bytes.count, type)
     guard try !folder.renew(name) else {
       try noteAddition(name, folder)
       return name
     }
     let draft = try AssetFolder.Draft(in: folder)
-    try draft.append(Array(data)[...])
+    try draft.append(bytes[...])
     try draft.keep(as: name, in: folder)
     try noteAddition(name, folder)
     return name
@@ -160,7 +161,7 @@ public struct Assets: Sendable {
   /// ```
   ///
   /// It does not wait. A ``SyncEngine`` of this process begins a sync at once.
-  /// - Throws: `AssetError` of code `inMemory`, `unwritable`; GRDB's `DatabaseError`.
+  /// - Throws: `AssetError` of code `inMemory`, `unwritable`.
   public func want(_ name: AssetName) throws {
     guard try url(of: name) == nil else { return }
     try places().wish(for: name)

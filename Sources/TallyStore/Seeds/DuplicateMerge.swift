@@ -87,7 +87,7 @@ struct DuplicateMerge {
   }
 
   /// The records that gave way to one that was deleted by a person who did not know of it, or that a newer version of
-  /// default data has withdrawn. Nobody has deleted them, so they come back. Reads the hidden records of the types.
+  /// default data has withdrawn. They were not deleted themselves, so they come back. Reads all hidden records.
   func stranded() throws -> [AnyRecordName] {
     var found: [AnyRecordName] = []
     let visibility = Visibility(SnapshotFacts(reader))

@@ -11,7 +11,6 @@ import TallyStore
 /// stays, and the next pass goes on from there. Trouble with one file is reported and keeps no other from travelling.
 struct AssetPass {
   private let mailbox: any Mailbox
-  private let assets: Assets
   private let store: Store
   private let folder: AssetFolder
   private let places: AssetPlaces
@@ -32,7 +31,8 @@ struct AssetPass {
   init?(_ store: Store, _ mailbox: any Mailbox, lasting time: Duration) throws {
     guard mailbox.carriesAssets, store.file != nil, !store.options.isReadOnly, try !store.isDamaged else { return nil }
     guard try store.assets.folder.exists || store.assets.areNamed() else { return nil }
-    (self.store, self.mailbox, assets) = (store, mailbox, store.assets)
+    (self.store, self.mailbox) = (store, mailbox)
+    let assets = store.assets
     folder = try assets.folder
     places = try assets.places()
     use = try assets.use()
@@ -232,7 +232,7 @@ struct AssetPass {
   }
 }
 
-/// What a pass through a mailbox has done with files, and what is left to do.
+/// The files that a pass through a mailbox has transferred, and those that are still to be transferred.
 public struct AssetTransfers: Sendable, Equatable {
   /// A file that could not be got or put. The next pass tries again.
   public struct Issue: Sendable, Hashable {

@@ -1,9 +1,9 @@
 import TallyAssets
 import TallyStore
 
-/// What the status says of files, and who waits for one.
+/// The part of the status that concerns files, and passes for files that the app waits for.
 extension SyncEngine {
-  /// Begins a pass when somebody asks for a file, and counts again when one was added.
+  /// Begins a pass when the app asks for a file, and counts again when one was added.
   func watchAssets() {
     guard watching == nil, let folder = try? store.assets.folder.path else { return }
     let (wishes, additions) = (AssetNews.wishes.stream(of: folder), AssetNews.additions.stream(of: folder))

@@ -48,7 +48,7 @@ public struct FolderMailbox: FileMailbox {
       let real = Self.placeheld(name) ?? name
       guard real.lowercased().hasPrefix(prefix), items.count < MailboxLimits.files else { return }
       guard let item = FolderFiles.item(real, at: path(name), isPlaceholder: real != name) else { return }
-      // Files of assets are asked for when somebody wants them.
+      // Files of assets are requested when the app wants them.
       if item.state == .notDownloaded, prefix != AssetFileName.prefix { requestDownload(name) }
       // A placeholder beside the file itself says nothing.
       if items[real] == nil || items[real]?.state == .notDownloaded { items[real] = item }
