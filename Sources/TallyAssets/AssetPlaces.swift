@@ -9,7 +9,7 @@ extension Assets {
 }
 
 /// The files that other places are known to have, and those that this device waits for, in
-/// `<store>-assets/places.sqlite`. It belongs to the folder. If it is missing or damaged, it is rebuilt by later passes.
+/// `<store>-assets/places.sqlite`. It belongs to the folder. If it is missing or damaged, later passes build it again.
 package struct AssetPlaces: Sendable {
   private let queue: DatabaseQueue
 

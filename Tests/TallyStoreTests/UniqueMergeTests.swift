@@ -74,6 +74,27 @@ import Testing
     #expect(try lab.b.mergeDuplicates().isEmpty)
   }
 
+  /// The device that merges it again has a clock that is behind that of the first merge.
+  @Test(arguments: CapturePath.allCases) func theSecondMergeOfARecordPrevails(_ path: CapturePath) throws {
+    let lab = try twoTags(path)
+    var behind = Lab.options(path)
+    let now = behind.now
+    behind.now = { now().addingTimeInterval(-3600) }
+    let slow = try lab.scratch.store("slow", schema: Self.schema, options: behind)
+    try lab.a.mergeDuplicates()
+    try lab.sync()
+    try lab.a.run("INSERT INTO Tag(id, name) VALUES('Tag|~|aa', 'Home')")
+    try lab.b.run(
+      "INSERT INTO Tag(id, name) VALUES('Tag|~|b', 'Home')", "UPDATE Note SET tag = 'Tag|~|b' WHERE id = 'Note|~|b'")
+    try lab.sync()
+    try slow.sync(with: lab.b)
+    #expect(try slow.mergeDuplicates().merged == merged(["Tag|~|b": "Tag|~|aa"]))
+    #expect(try one(slow, "SELECT tag FROM Note WHERE id = 'Note|~|b'") == "Tag|~|aa")
+    try slow.sync(with: lab.a)
+    try lab.sync()
+    try expectEqual(lab)
+  }
+
   @Test(arguments: CapturePath.allCases) func twoTagsBecomeOneWithAllThatRefersToThem(_ path: CapturePath) throws {
     let lab = try twoTags(path)
     let report = try lab.a.mergeDuplicates()
@@ -196,6 +217,23 @@ import Testing
     #expect(try tags(lab.a) == ["Tag|~|b Work"])
     #expect(try one(lab.a, "SELECT tag FROM Note WHERE id = 'Note|~|b'") == "Tag|~|b")
     #expect(try lab.a.mergeDuplicates().isEmpty)
+    try expectEqual(lab)
+  }
+
+  /// The remaining record had been deleted before, and was there because of what it owned.
+  @Test(arguments: CapturePath.allCases) func aRecordReturnsWhenWhatKeptTheOtherIsGone(_ path: CapturePath) throws {
+    let lab = try twoTags(path)
+    try lab.b.run("DELETE FROM Tag WHERE id = 'Tag|~|a'")
+    try lab.a.run("INSERT INTO Icon(id, file, tag) VALUES('Icon|~|a', 'g', 'Tag|~|a')")
+    try lab.sync()
+    #expect(try tags(lab.b).count == 2)
+    #expect(try lab.b.mergeDuplicates().merged == merged(["Tag|~|b": "Tag|~|a"]))
+    try lab.b.run("DELETE FROM Icon")
+    try lab.sync()
+    #expect(try tags(lab.a) == [])
+    #expect(try lab.a.mergeDuplicates().restored == [AnyRecordName("Tag|~|b")])
+    #expect(try tags(lab.a) == ["Tag|~|b Work"])
+    try lab.sync()
     try expectEqual(lab)
   }
 

@@ -160,12 +160,10 @@ extension DuplicateMerge {
     report.merged = Dictionary(uniqueKeysWithValues: duplicates.map { ($0.name, $0.seed) })
     for duplicate in duplicates {
       guard let kind = transaction.catalog.kind(of: duplicate.name.type) else { continue }
-      // It may have given way to another record in an earlier life.
-      let earlier = kind.forwardField.flatMap { duplicate.record.state[$0]?.stamp.time }
-      let stamp = try transaction.stamp(over: earlier, rank: .adopted)
+      let stamp = try transaction.stamp(rank: .adopted)
       try transaction.carryAttributes(of: duplicate, kind, stamp)
       try transaction.copyMemberships(of: duplicate, stamp) { report.merged[$0] ?? $0 }
-      try transaction.giveWay(duplicate, kind, stamp)
+      try transaction.giveWay(duplicate, kind)
     }
     report.members = late.count
     try transaction.copy(late) { try reader.successor(of: $0) ?? $0 }

@@ -126,7 +126,7 @@ extension WriteTransaction {
         try carryAttributes(of: duplicate, kind, stamp)
       }
       try copyMemberships(of: duplicate, stamp) { duplicates[$0]?.seed ?? $0 }
-      try giveWay(duplicate, kind, stamp)
+      try giveWay(duplicate, kind)
     }
     try copy(late) { try duplicates[$0]?.seed ?? reader.successor(of: $0) ?? $0 }
     return adopted
@@ -141,10 +141,12 @@ extension WriteTransaction {
     }
   }
 
-  func giveWay(_ duplicate: StateReader.Duplicate, _ kind: RecordKind, _ stamp: Stamp) throws {
+  func giveWay(_ duplicate: StateReader.Duplicate, _ kind: RecordKind) throws {
     let forward = try session.numbers.field(SeedAdoption.forwardKey, kind: kind.number)
     // The first duplicate of a type makes the field, which the kind did not have.
     guard let kind = catalog.records[kind.number] else { return }
+    // It may have given way to another record in an earlier life.
+    let stamp = try stamp(over: duplicate.record.state[forward]?.stamp.time, rank: .adopted)
     var written = RecordState()
     written.fields = [FieldCell(field: forward, stamp: stamp, value: .text(duplicate.seed.text))]
     written.deletes = [Delete(stamp: stamp, context: context)]

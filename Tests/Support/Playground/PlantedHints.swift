@@ -113,8 +113,8 @@ package enum PlantedHints {
     "suffixByPlace unique": 2,
     "claimOfColumns unique": 11,
     "restoreTakes unique": 11,
-    "mergeByClaim merge": 67,
-    "forwardedOnce merge": 137,
-    "strandedStay merge": 23,
+    "mergeByClaim merge": 11,
+    "forwardedOnce merge": 20,
+    "strandedStay merge": 25,
   ]
 }

@@ -25,20 +25,20 @@ package final class MergeHistory {
     EntitySchema("Icon", .text("file"), .reference("tag", to: "Tag", onDelete: .cascade)),
   ])
   /// The schema of the app's next version.
-  private static let laterSchema = Schema(
+  static let laterSchema = Schema(
     schema.entities.map { entity in
       guard entity.type == "Tag" else { return entity }
       var entity = entity
       entity.fields += EntitySchema("Tag", .text("hint")).fields
       return entity
     } + [EntitySchema("Shelf", .toMany("tags", to: "Tag"))])
-  private static let names = ["Work", "Home"]
-  private static let devices = 3
-  private static let tags = (1...6).map { "Tag|~|\($0)" }
-  private static let notes = (1...3).map { "Note|~|\($0)" }
+  static let names = ["Work", "Home"]
+  static let devices = 3
+  static let tags = (1...6).map { "Tag|~|\($0)" }
+  static let notes = (1...3).map { "Note|~|\($0)" }
   private static let icons = (1...3).map { "Icon|~|\($0)" }
 
-  private struct Device {
+  struct Device {
     var store: Store
     var clock: ShredStage.Clock
     var options: StoreOptions
@@ -48,11 +48,11 @@ package final class MergeHistory {
   }
 
   private var random: SplitMix64
-  private var devices: [Device] = []
-  private var log: [String] = []
+  var devices: [Device] = []
+  var log: [String] = []
   private let time = ShredStage.Clock(1_000_000)
   /// The tags that a person has deleted, each with all that the device knew to have given way to it.
-  private var deleted = Set<String>()
+  var deleted = Set<String>()
   /// Where the stores are; nil if they are in memory.
   private let folder: URL?
 
@@ -84,8 +84,8 @@ package final class MergeHistory {
     try? FileManager.default.removeItem(at: folder)
   }
 
-  private func below(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
-  private func one<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
+  func below(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
+  func one<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 
   // MARK: Steps
 
@@ -127,13 +127,11 @@ package final class MergeHistory {
       switch below(8) {
       case 0: try purge(device, tag)
       case 1: try seed(device)
-      // Another claim.
-      default:
-        try write(device, "UPDATE Tag SET name = 'x' WHERE id = ?", [tag.databaseValue])
-        try write(device, "UPDATE Tag SET name = ? WHERE id = ?", [one(Self.names).databaseValue, tag.databaseValue])
+      default: try claimAgain(device, tag)
       }
     case 16: if below(3) == 0 { try seed(device) }
-    case 17, 18: try merge(device)
+    case 17: try merge(device)
+    case 18: try mergeBesideAnother(device)
     default:
       let other = below(Self.devices)
       if other != device { try pull(device, other) }
@@ -141,7 +139,7 @@ package final class MergeHistory {
   }
 
   private func someNumber() -> DatabaseValue { below(3) > 0 ? .null : Int64(below(2)).databaseValue }
-  private func someColor() -> DatabaseValue { below(2) == 0 ? .null : "\(log.count)".databaseValue }
+  func someColor() -> DatabaseValue { below(2) == 0 ? .null : "\(log.count)".databaseValue }
 
   private func shown(_ device: Int, _ type: String) throws -> [String] {
     try devices[device].store.read { try String.fetchAll($0, sql: "SELECT id FROM \(type) ORDER BY id") }
@@ -181,6 +179,12 @@ package final class MergeHistory {
     }
   }
 
+  /// A name that is taken off a record and given back is another claim, later than those of others.
+  private func claimAgain(_ device: Int, _ tag: String) throws {
+    try write(device, "UPDATE Tag SET name = 'x' WHERE id = ?", [tag.databaseValue])
+    try write(device, "UPDATE Tag SET name = ? WHERE id = ?", [one(Self.names).databaseValue, tag.databaseValue])
+  }
+
   private func delete(_ device: Int, _ tag: String) throws {
     let store = devices[device].store
     deleted.formUnion(try Self.tags.filter { try successor(store, $0) == tag } + [tag])
@@ -188,9 +192,12 @@ package final class MergeHistory {
   }
 
   /// The record that stands for a tag in the end.
-  private func successor(_ store: Store, _ tag: String) throws -> String {
-    var last = tag
-    while let next = try store.history(of: try AnyRecordName(last))?.replacedBySeed { last = next.text }
+  func successor(_ store: Store, _ tag: String) throws -> String {
+    var (last, known) = (tag, Set([tag]))
+    while let next = try store.history(of: try AnyRecordName(last))?.replacedBySeed {
+      last = next.text
+      guard known.insert(last).inserted else { throw MergeFailure("\(tag) has given way to itself") }
+    }
     return last
   }
 
@@ -223,96 +230,11 @@ package final class MergeHistory {
     } catch let error as StoreError where error.code == .seedVersionBackwards {}
   }
 
-  private func pull(_ device: Int, _ other: Int) throws {
+  func pull(_ device: Int, _ other: Int) throws {
     log.append("\(device) takes in \(other)")
     let (mine, theirs) = (devices[device].store, devices[other].store)
     try mine.apply(try theirs.delta(since: below(6) == 0 ? StateVector() : mine.vector))
-  }
-
-  // MARK: Stores in files
-
-  /// Starts the app again, or lets another program write to its file.
-  private func happen(to device: Int) throws {
-    switch below(6) {
-    case 0: try open(device, devices[device].schema)
-    case 1: try open(device, Self.laterSchema)
-    default:
-      try writeFromOutside(device)
-      switch below(4) {
-      case 0: try open(device, devices[device].schema)
-      case 1: try pull(device, (device + 1) % Self.devices)
-      case 2: try mergeUncaptured(device)
-      default: break
-      }
-      // Takes what was written, if nothing has.
-      try devices[device].store.write { _ in }
-    }
-  }
-
-  private func open(_ device: Int, _ schema: Schema) throws {
-    guard let path = devices[device].path else { return }
-    log.append("\(device) starts again\(schema == devices[device].schema ? "" : " with the later schema")")
-    try devices[device].store.close()
-    if schema != devices[device].schema { devices[device].plain = UniqueOracle.PlainDevice(schema) }
-    devices[device].schema = schema
-    devices[device].store = try Store(path: path, schema: schema, options: devices[device].options)
-    try devices[device].store.write { db in
-      try db.execute(sql: "CREATE TABLE IF NOT EXISTS app_log(id, name)")
-      try db.execute(
-        sql: """
-          CREATE TRIGGER IF NOT EXISTS app_audit AFTER UPDATE ON Tag
-          BEGIN INSERT INTO app_log VALUES(NEW.id, NEW.name); END
-          """)
-    }
-  }
-
-  /// A transaction of a program that knows nothing of Tally: some statements, or none if one is refused.
-  private func writeFromOutside(_ device: Int) throws {
-    guard let path = devices[device].path else { return }
-    var statements: [(sql: String, values: [DatabaseValue])] = []
-    var gone = Set<String>()
-    for _ in 0...below(3) {
-      let tag = one(Self.tags)
-      let (name, color) = (one(Self.names).databaseValue, someColor())
-      switch below(7) {
-      case 0: statements.append(("INSERT INTO Tag(id, name) VALUES(?, ?)", [tag.databaseValue, name]))
-      case 1: statements.append(("UPDATE Tag SET name = ? WHERE id = ?", [name, tag.databaseValue]))
-      case 2: statements.append(("UPDATE Tag SET color = ? WHERE id = ?", [color, tag.databaseValue]))
-      case 3:
-        statements.append(
-          ("INSERT OR IGNORE INTO Note_tags(source, target) SELECT Note.id, Tag.id FROM Note, Tag LIMIT 3", []))
-      case 4:
-        statements.append(
-          (
-            "UPDATE Note SET tag = (SELECT id FROM Tag ORDER BY id DESC LIMIT 1) WHERE id = ?",
-            [
-              one(Self.notes).databaseValue
-            ]
-          ))
-      case 5: statements.append(("DELETE FROM Note_ranked WHERE target = ?", [tag.databaseValue]))
-      default:
-        gone.formUnion(try Self.tags.filter { try successor(devices[device].store, $0) == tag } + [tag])
-        for table in ["Note_tags", "Note_ranked", "Tag_related"] {
-          statements.append(("DELETE FROM \(table) WHERE target = ?", [tag.databaseValue]))
-        }
-        statements.append(("DELETE FROM Tag_related WHERE source = ?", [tag.databaseValue]))
-        statements.append(("UPDATE Note SET tag = NULL WHERE tag = ?", [tag.databaseValue]))
-        statements.append(("UPDATE Tag SET parent = NULL WHERE parent = ?", [tag.databaseValue]))
-        statements.append(("DELETE FROM Icon WHERE tag = ?", [tag.databaseValue]))
-        statements.append(("DELETE FROM Tag WHERE id = ?", [tag.databaseValue]))
-      }
-    }
-    log.append("\(device) from outside \(statements.map { "\($0.sql) \($0.values)" }.joined(separator: "; "))")
-    let queue = try DatabaseQueue(path: path)
-    do {
-      try queue.write { db in
-        for (sql, values) in statements { try db.execute(sql: sql, arguments: StatementArguments(values)) }
-      }
-      deleted.formUnion(gone)
-    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-      log[log.count - 1] += " (refused)"
-    }
-    try queue.close()
+    for tag in Self.tags { _ = try successor(mine, tag) }
   }
 
   // MARK: Merges
@@ -351,15 +273,15 @@ package final class MergeHistory {
     }
   }
 
-  /// Merges when another program has just written: what the rows show does not yet follow from that.
-  private func mergeUncaptured(_ device: Int) throws {
+  /// Merges when another program has just written, so that rows do not show yet what follows.
+  func mergeUncaptured(_ device: Int) throws {
     let report = try devices[device].store.mergeDuplicates()
     log.append("\(device) merges \(report.merged.map { "\($0) into \($1)" }.sorted()), restores \(report.restored)")
     try check(device)
   }
 
   @discardableResult
-  private func merge(_ device: Int) throws -> Bool {
+  private func merge(_ device: Int) throws -> DuplicateReport {
     let store = devices[device].store
     let before = try sight(store)
     let report = try store.mergeDuplicates()
@@ -376,7 +298,36 @@ package final class MergeHistory {
       throw MergeFailure(
         "a merge took \(before.members.subtracting(after.members).union(before.icons.subtracting(after.icons)))")
     }
-    return !report.isEmpty
+    return report
+  }
+
+  /// Two devices merge, one of which knows of a claim that the other does not know, and take in each other's merge.
+  private func mergeBesideAnother(_ device: Int) throws {
+    let other = (device + 1 + below(Self.devices - 1)) % Self.devices
+    if let tag = try someTag(other) { try claimAgain(other, tag) }
+    if below(4) > 0 { try pull(other, device) }
+    let merged = try merge(device).merged
+    if below(3) == 0 { return try delete(on: other, merged, by: device) }
+    try merge(other)
+    try pull(device, other)
+    try pull(other, device)
+    try check(device)
+  }
+
+  /// Deletes a record on a device that does not know what has just given way to it, and shows that as well. That stays.
+  private func delete(on other: Int, _ merged: [AnyRecordName: AnyRecordName], by device: Int) throws {
+    let shown = Set(try shown(other, "Tag"))
+    let pairs = merged.filter { shown.contains($0.key.text) && shown.contains($0.value.text) }
+    guard let remaining = pairs.values.min() else { return }
+    try delete(other, remaining.text)
+    try pull(device, other)
+    try merge(device)
+    let after = Set(try self.shown(device, "Tag"))
+    for (name, into) in pairs where into == remaining {
+      guard after.contains(try successor(devices[device].store, name.text)) else {
+        throw MergeFailure("\(name) is deleted with \(into), which was deleted without knowledge of their merge")
+      }
+    }
   }
 
   // MARK: Checks
@@ -392,6 +343,25 @@ package final class MergeHistory {
     for name in Set(due.keys).union(shown.keys).sorted() where due[name] != shown[name] {
       throw MergeFailure("\(name) shows \(shown[name] ?? [:]) on \(device), and should show \(due[name] ?? [:])")
     }
+    for note in try self.shown(device, "Note") {
+      guard let tag = try reference(store, note) else { continue }
+      let (seen, remaining) = (try seenReference(store, "Note", note), try successor(store, tag))
+      guard shown[remaining] == nil || seen == remaining else {
+        throw MergeFailure("\(note) refers to \(tag), which is \(remaining), and shows \(seen ?? "nothing")")
+      }
+    }
+  }
+
+  /// The tag that a record refers to, whether it shows or gave way.
+  private func reference(_ store: Store, _ name: String) throws -> String? {
+    guard let history = try store.history(of: try AnyRecordName(name)),
+      case .text(let tag)? = history.fields.first(where: { $0.field == "tag" })?.value, Self.tags.contains(tag)
+    else { return nil }
+    return tag
+  }
+
+  private func seenReference(_ store: Store, _ table: String, _ name: String) throws -> String? {
+    try store.read { try String.fetchOne($0, sql: "SELECT tag FROM \(table) WHERE id = ?", arguments: [name]) }
   }
 
   private func tagRows(_ store: Store) throws -> [String: [String: Value]] {
@@ -431,7 +401,7 @@ package final class MergeHistory {
       var hasMerged = false
       // In some histories all merge at once.
       let merging = below(2) == 0 ? Array(devices.indices) : [below(Self.devices)]
-      for device in merging { hasMerged = try merge(device) || hasMerged }
+      for device in merging { hasMerged = try !merge(device).isEmpty || hasMerged }
       try pullAll()
       for device in devices.indices { try check(device) }
       guard hasMerged else { break }
@@ -458,14 +428,8 @@ package final class MergeHistory {
     let store = devices[0].store
     let shown = Set(try shown(0, "Tag"))
     for name in Self.notes + Self.icons {
-      guard let history = try store.history(of: try AnyRecordName(name)),
-        case .text(let tag)? = history.fields.first(where: { $0.field == "tag" })?.value,
-        Self.tags.contains(tag), !deleted.contains(tag)
-      else { continue }
-      let table = name.hasPrefix("Note") ? "Note" : "Icon"
-      let seen = try store.read {
-        try String.fetchOne($0, sql: "SELECT tag FROM \(table) WHERE id = ?", arguments: [name])
-      }
+      guard let tag = try reference(store, name), !deleted.contains(tag) else { continue }
+      let seen = try seenReference(store, name.hasPrefix("Note") ? "Note" : "Icon", name)
       guard let seen, shown.contains(seen) else {
         throw MergeFailure("\(name) has lost \(tag), and shows \(seen ?? "nothing")")
       }
