@@ -25,10 +25,16 @@ package final class AssetDownloading {
   private var hash = SHA256()
   /// The number of bytes that have come so far.
   package private(set) var byteCount = 0
+  /// Whether it goes on with bytes that may have come from another place.
+  package private(set) var isResumed = false
 
   /// Begins, or goes on.
+  /// - Parameters:
+  ///   - name: the file's name.
+  ///   - folder: the folder of files.
+  ///   - check: called for each MiB of what has come before, which is read once more; what it throws ends that.
   /// - Throws: `AssetError` of code `busy` while another process or thread gets the same file; `unwritable`.
-  package init(_ name: AssetName, in folder: AssetFolder) throws {
+  package init(_ name: AssetName, in folder: AssetFolder, check: () throws -> Void = {}) throws {
     (self.name, self.folder, path) = (name, folder, folder.part(of: name))
     try folder.make(folder.path)
     try folder.make(folder.path + "/parts")
@@ -43,7 +49,10 @@ package final class AssetDownloading {
       throw AssetError(.busy, "the file is being received already")
     }
     do {
-      try readWhatIsThere()
+      // It is in use: leftovers of a week go.
+      _ = folder.touch(path)
+      try readWhatIsThere(check)
+      isResumed = byteCount > 0
     } catch {
       close(descriptor)
       throw error
@@ -52,13 +61,14 @@ package final class AssetDownloading {
 
   deinit { close(descriptor) }
 
-  private func readWhatIsThere() throws {
+  private func readWhatIsThere(_ check: () throws -> Void) throws {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       throw AssetError(.unwritable, "\(path) is not a plain file")
     }
     guard Int(status.st_size) <= name.byteCount else { return try startOver() }
     while byteCount < Int(status.st_size) {
+      try check()
       var count = 0
       let bytes = [UInt8](unsafeUninitializedCapacity: 1 << 20) { buffer, initialized in
         repeat { count = read(descriptor, buffer.baseAddress, buffer.count) } while count < 0 && errno == EINTR
@@ -88,15 +98,21 @@ package final class AssetDownloading {
   }
 
   /// Gives the file its name.
+  /// - Returns: whether it was needed: the app may have added the same file meanwhile.
   /// - Throws: `AssetError` of code `wrongContent` if it is not what the name says; then nothing of it stays. Of code
-  ///   `missing` if it is not complete; then what has come stays.
-  package func finish() throws {
+  ///   `missing` if it is not complete; then what has come stays. Of code `changed` if another program has removed it.
+  package func finish() throws -> Bool {
     guard byteCount == name.byteCount else {
       throw AssetError(.missing, "only \(byteCount) of \(name.byteCount) bytes of \(name) have come")
     }
     guard isRight else { throw try refusal() }
     guard AssetFolder.sync(descriptor) else { throw AssetError.posix(.unwritable, "write a file to the disk") }
-    if try !folder.put(path, as: name) { unlink(path) }
+    var (mine, now) = (stat(), stat())
+    guard fstat(descriptor, &mine) == 0, lstat(path, &now) == 0, mine.st_ino == now.st_ino, mine.st_dev == now.st_dev
+    else { throw AssetError(.changed, "another program has removed what had come of \(name)") }
+    if try folder.put(path, as: name) { return true }
+    unlink(path)
+    return false
   }
 
   private var isRight: Bool {

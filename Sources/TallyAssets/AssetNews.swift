@@ -5,9 +5,7 @@ import Synchronization
 package final class AssetNews: Sendable {
   /// A file is waited for.
   package static let wishes = AssetNews()
-  /// The app has added a file.
-  package static let additions = AssetNews()
-  /// A file has come.
+  /// A file has come, or the app has added one.
   package static let arrivals = AssetNews()
 
   private struct Followers {

@@ -29,19 +29,7 @@ extension Assets {
     }
     let schema = try store.schema
     return try store.read { db in
-      var use = AssetUse()
-      for entity in schema.entities {
-        for field in entity.fields where field.kind == .asset {
-          let names = try String.fetchCursor(
-            db, sql: "SELECT DISTINCT \"\(field.name)\" FROM main.\"\(entity.type)\" WHERE \"\(field.name)\" NOT NULL")
-          while let text = try names.next() {
-            guard let name = AssetName(text) else { continue }
-            use.shown.insert(name)
-            use.hashes.insert(name.hash)
-            if field.download == .eager { use.eager.insert(name) }
-          }
-        }
-      }
+      var use = try AssetUse(rowsOf: schema, db)
       // Bodies have texts as they are, so a hash is found without knowing what is around it.
       for (table, column) in [
         ("tally_hidden", "body"), ("tally_extra", "body"), ("tally_conflict", "loser_value"),
@@ -57,6 +45,14 @@ extension Assets {
       }
       return use
     }
+  }
+
+  /// Reads only which files rows name that the app sees.
+  ///
+  /// Cost: the columns of assets.
+  package func shown() throws -> AssetUse {
+    let schema = try store.schema
+    return try store.read { try AssetUse(rowsOf: schema, $0) }
   }
 
   /// The files that are here, that something names, and that no place has said to have within the last days.
@@ -97,6 +93,22 @@ extension Assets {
 }
 
 extension AssetUse {
+  /// What rows name.
+  fileprivate init(rowsOf schema: Schema, _ db: Database) throws {
+    for entity in schema.entities {
+      for field in entity.fields where field.kind == .asset {
+        let names = try String.fetchCursor(
+          db, sql: "SELECT DISTINCT \"\(field.name)\" FROM main.\"\(entity.type)\" WHERE \"\(field.name)\" NOT NULL")
+        while let text = try names.next() {
+          guard let name = AssetName(text) else { continue }
+          shown.insert(name)
+          hashes.insert(name.hash)
+          if field.download == .eager { eager.insert(name) }
+        }
+      }
+    }
+  }
+
   /// Finds each `sha256-` that 64 hexadecimal digits follow.
   fileprivate mutating func insert(hashesIn bytes: [UInt8]) {
     let mark = Array("sha256-".utf8)

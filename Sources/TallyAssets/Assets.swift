@@ -23,8 +23,8 @@ extension Store {
 /// deltas and opening; to copy a store, copy that folder as well. Add the file first and write the row second: a row
 /// then never names a file that was not there. A file that no row has named for a day is removed.
 ///
-/// Files travel with a sync through a mailbox, behind the records. A device gets a file when the app asks for it, or
-/// with the next sync if the field is `eager`. The name says what the bytes must be, and what differs is never shown.
+/// Files travel with a sync, behind the records. A device gets a file when the app asks for it, or with the next sync
+/// if the field is `eager`. The name says what the bytes must be, and what differs is never shown.
 public struct Assets: Sendable {
   let store: Store
 
@@ -90,7 +90,6 @@ public struct Assets: Sendable {
 
   private func noteAddition(_ name: AssetName, _ folder: AssetFolder) throws {
     try places().noteAddition(name)
-    AssetNews.additions.tell(folder.path)
     AssetNews.arrivals.tell(folder.path)
   }
 
@@ -132,7 +131,7 @@ public struct Assets: Sendable {
   /// let url = try await store.assets.url(for: photo)
   /// ```
   ///
-  /// The wish is remembered, also if the app ends: the next sync through a mailbox that has the file brings it. A
+  /// The wish is remembered, also if the app ends: the next sync with a place that has the file brings it. A
   /// ``SyncEngine`` of this process begins one at once. Without a sync it waits until the task is cancelled.
   /// - Throws: `AssetError` of code `inMemory`, `unwritable`; `CancellationError`.
   public func url(for name: AssetName) async throws -> URL {
@@ -140,21 +139,26 @@ public struct Assets: Sendable {
     let arrivals = AssetNews.arrivals.stream(of: folder.path)
     if let url = try url(of: name) { return url }
     try await BlockingWork.run { [self] in try want(name) }
+    let (reasons, feed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let following = Task { for await _ in arrivals { feed.yield() } }
     // Another process may bring it, which this process does not notice.
     let looking = Task {
       while !Task.isCancelled {
         try await Task.sleep(for: .seconds(2))
-        AssetNews.arrivals.tell(folder.path)
+        feed.yield()
       }
     }
-    defer { looking.cancel() }
-    for await _ in arrivals {
+    defer {
+      following.cancel()
+      looking.cancel()
+    }
+    for await _ in reasons {
       if let url = try url(of: name) { return url }
     }
     throw CancellationError()
   }
 
-  /// Asks for a file that is not on this device: the next sync through a mailbox that has it brings it.
+  /// Asks for a file that is not on this device: the next sync with a place that has it brings it.
   ///
   /// ```swift
   /// try store.assets.want(photo)

@@ -32,6 +32,30 @@ import Testing
     #expect(after.status == 0 && after.output == "equal\n")
   }
 
+  /// Files follow the records. One that is damaged at the peer is refused, and everything else is there.
+  @Test func filesOfAssetsComeFromAPeer() throws {
+    let face = #"{"kind": "asset", "download": "eager"}"#
+    try bench.write(
+      #"{"entities": [{"type": "SBPerson", "fields": {"name": "text", "face": \#(face)}}]}"#, to: "faces.json")
+    for store in ["c", "d"] { try bench.done("new", store, "--schema", "faces.json") }
+    let serve = "'\(Bench.tool)' serve d --stdio"
+    try Data("picture".utf8).write(to: bench.url.appendingPathComponent("face.jpg"))
+    try bench.done("put", "d", "SBPerson|~|ann", "face=@face.jpg")
+    let outcome = try bench.tally("sync", "c", "--via", serve)
+    #expect(outcome.status == 0 && outcome.lines.contains("assets: took 1, put 0, removed 0"))
+    try bench.done("assets", "get", "c", "SBPerson|~|ann", "face", "-o", "got.jpg")
+    #expect(try Data(contentsOf: bench.url.appendingPathComponent("got.jpg")) == Data("picture".utf8))
+    try Data("other".utf8).write(to: bench.url.appendingPathComponent("face.jpg"))
+    try bench.done("put", "d", "SBPerson|~|bob", "face=@face.jpg")
+    let files = FileManager.default.enumerator(atPath: bench.url.path + "/d-assets")?.allObjects as? [String] ?? []
+    for file in files where file.hasSuffix(".jpg") {
+      try Data("wrong".utf8).write(to: bench.url.appendingPathComponent("d-assets/\(file)"))
+    }
+    let damaged = try bench.tally("sync", "c", "--via", serve)
+    #expect(damaged.status == 75 && damaged.errors.contains("1 file of assets could not travel"))
+    #expect(try bench.done("get", "c", "SBPerson|~|bob").contains("sha256-"))
+  }
+
   /// A bar where somebody looks, and nothing but the result where nobody does.
   @Test(.enabled(if: Bench.hasTerminals)) func aTerminalShowsHowFarASyncIs() throws {
     let lines = (0..<4_000).map { "SBPerson|~|\($0) name=\(UInt64.random(in: 0...UInt64.max))\(UUID().uuidString)" }

@@ -88,6 +88,8 @@ final class SessionSide {
     case .applyLive(let header, let block):
       _ = try store.apply(header, block.map { [$0] } ?? [])
       try handle(.applied(try summary(), target: header.target))
+    // It offers none.
+    case .listFiles, .beginFile, .keepFile, .finishFile, .dropFile, .openFile, .readFile, .closeFile: break
     case .finish: break
     }
   }

@@ -17,6 +17,7 @@ import Testing
     bytes.map { String(format: "%02x", $0) }.joined(separator: "")
   }
 
+  private static let fileText = "sha256-\(String(repeating: "ab", count: 32)).300.jpg"
   private static let replicaHex = "0102030405060708090a0b0c0d0e0f10"
 
   static let messages: [(SyncMessage, String)] = [
@@ -48,12 +49,21 @@ import Testing
     (
       .about(SyncDevice(name: "Mac", app: "Scores 2")), "10" + "03" + hex("Mac".utf8) + "08" + hex("Scores 2".utf8)
     ),
+    (.piece(3, offset: 300, bytes: [0xAA]), "12" + "03" + "ac02" + "aa"),
+    (.stored(3, byteCount: 300), "13" + "03" + "ac02"),
+    (.lacks(3), "14" + "03"), (.settled, "15"), (.arrived, "16"),
     (.failure(code: "wrongZone", message: "no"), "0c" + "09" + hex("wrongZone".utf8) + "02" + hex("no".utf8)),
   ]
 
   @Test(arguments: messages.indices) func messagesHaveTheseBytes(_ index: Int) throws {
     let (message, bytes) = Self.messages[index]
     #expect(Self.hex(message.encoded()) == bytes)
+    #expect(try SyncMessage(message.encoded()) == message)
+  }
+
+  @Test func aRequestOfAFileHasTheseBytes() throws {
+    let message = SyncMessage.want(3, try #require(AssetName(Self.fileText)), offset: 299)
+    #expect(Self.hex(message.encoded()) == "11" + "03" + "4f" + Self.hex(Self.fileText.utf8) + "ab02")
     #expect(try SyncMessage(message.encoded()) == message)
   }
 

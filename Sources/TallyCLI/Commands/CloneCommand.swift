@@ -48,12 +48,12 @@ struct CloneCommand: ParsableCommand {
     let made = NewStore(store)
     try made.check()
     let partial = try PartialStore(made, from: origin, try declared())
-    let report: MailboxReport?
+    let rest: SyncRest
     do {
-      report = try source.sync(partial.path, named: store, waiting, progress)
-      if let report { try MailboxLines.checkPending(report) }
+      rest = try source.sync(partial.path, named: store, waiting, progress)
+      if let report = rest.mailbox { try MailboxLines.checkPending(report) }
       // Of what is refused for good nothing may have arrived at all.
-      let isNothing = try report?.refused.isEmpty == false && partial.removeIfEmpty(waiting.timeout)
+      let isNothing = try rest.mailbox?.refused.isEmpty == false && partial.removeIfEmpty(waiting.timeout)
       if !isNothing { try partial.finish() }
     } catch {
       // That nothing can be read of it is the lesser news.
@@ -62,7 +62,7 @@ struct CloneCommand: ParsableCommand {
       }
       throw error
     }
-    if let report { try MailboxLines.checkRefused(report) }
+    try rest.check()
   }
 
   /// The place by a name that is the same in every folder.

@@ -11,14 +11,7 @@ enum MailboxLines {
           + count(report.conflicts, "conflict"))
       try output.line("put \(count(report.written.count, "file")), \(count(report.bytesWritten, "byte"))")
       if !report.removed.isEmpty { try output.line("removed \(count(report.removed.count, "file"))") }
-      let assets = report.assets
-      if !assets.taken.isEmpty || !assets.written.isEmpty || !assets.removed.isEmpty || assets.wanted > 0 {
-        try output.line(
-          "assets: took \(assets.taken.count), put \(assets.written.count), removed \(assets.removed.count)"
-            + (assets.wanted > 0 ? "; \(assets.wanted) not there yet" : ""))
-      }
-      for issue in assets.issues { try output.line("asset \(issue.name): \(issue.message)") }
-      if let failure = assets.failure { try output.line("assets: \(failure)") }
+      for line in AssetLines.of(report.assets) { try output.line(line) }
       if report.repaired { try output.line("contents differed although the vectors were equal; a full state was put") }
       for issue in report.pending { try output.line("pending \(shown(issue.name)): \(issue.message)") }
     }

@@ -23,6 +23,8 @@ struct SyncCommand: ParsableCommand {
       cannot be reached, 73 if the space has no room left, 75 if the relay is busy, 76 if the server is not a relay, and 77 if it \
       refuses the token.
 
+      The files of assets follow the records. If one cannot travel, the records are synced all the same, and the exit code is 75.
+
       Examples:
         tally sync scores.tally /media/stick/scores.tally
         tally sync scores.tally --via "ssh home.example tally serve scores.tally --stdio"
@@ -52,7 +54,6 @@ struct SyncCommand: ParsableCommand {
   }
 
   func run() throws {
-    guard let report = try place().sync(first, isWatching: watch, waiting, progress) else { return }
-    try MailboxLines.checkRefused(report)
+    try place().sync(first, isWatching: watch, waiting, progress).check()
   }
 }

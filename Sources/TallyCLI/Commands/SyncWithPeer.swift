@@ -15,11 +15,12 @@ struct SyncWithPeer {
   /// Pauses after a lost connection: the first, and the longest.
   private static let pauses: (Duration, Duration) = (.seconds(1), .seconds(60))
 
-  func run() throws {
+  /// - Returns: the files of assets that have travelled; nil if none can, or if it stayed connected.
+  func run() throws -> AssetTransfers? {
     let words = try PeerWords()
     defer { words?.finish() }
     let transport = try PeerAddress(peer).transport(security, words)
-    try OpenStore.writing(store, timeout) { store in
+    return try OpenStore.writing(store, timeout) { store in
       let progress = SyncProgress(self.progress)
       defer { progress.end() }
       let outcome = try Waiting.run {
@@ -30,6 +31,7 @@ struct SyncWithPeer {
         for line in SyncLines.of(outcome, name) { try output.line(line) }
         try output.line(SyncLines.summary(outcome, isEnded: isWatching))
       }
+      return isWatching ? nil : outcome.assets
     }
   }
 
@@ -93,5 +95,16 @@ extension SyncOutcome {
     messageBytes += next.messageBytes
     repaired = repaired || next.repaired
     peer = next.peer ?? peer
+    if let next = next.assets { assets = assets.map { $0.followed(by: next) } ?? next }
+  }
+}
+
+extension AssetTransfers {
+  /// What this session and the next one have transferred; what is left to do is that of the next.
+  fileprivate func followed(by next: AssetTransfers) -> AssetTransfers {
+    var both = next
+    both.taken = taken + next.taken
+    both.written = written + next.written
+    return both
   }
 }

@@ -7,6 +7,7 @@ enum SyncLines {
   static func of(_ outcome: SyncOutcome, _ store: String) -> [String] {
     var lines = ["\(store) took \(count(outcome.changes, "change")), \(count(outcome.conflicts, "conflict"))"]
     if outcome.repaired { lines.append("contents differed although the vectors were equal; both were joined") }
+    if let assets = outcome.assets { lines += AssetLines.of(assets) }
     return lines + healing(outcome.isHealed, outcome.inDoubt, store)
   }
 

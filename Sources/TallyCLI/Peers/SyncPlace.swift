@@ -46,24 +46,26 @@ enum SyncPlace {
   }
 
   /// Brings a store and this place to the same state, and prints what each took; the store by its name, or by another.
-  /// - Returns: what a pass through a folder or a relay has left; nil of anything else, which leaves nothing.
+  /// - Returns: what it has left.
   func sync(
     _ store: String, named name: String? = nil, isWatching: Bool = false, _ waiting: WaitingOptions,
     _ progress: ProgressOptions
-  ) throws -> MailboxReport? {
+  ) throws -> SyncRest {
     let name = name ?? store
     switch self {
-    case .file(let other): try Self.sync(store, named: name, with: other, waiting, progress)
-    case .folder(let place): return try SyncThroughFolder(place).run(store, waiting, progress)
+    case .file(let other):
+      try Self.sync(store, named: name, with: other, waiting, progress)
+      return SyncRest()
+    case .folder(let place): return SyncRest(try SyncThroughFolder(place).run(store, waiting, progress))
     case .relay(let place, let tokenFile):
-      return try SyncThroughRelay(place, tokenFile: tokenFile, isWatching: isWatching).run(store, waiting, progress)
+      let sync = try SyncThroughRelay(place, tokenFile: tokenFile, isWatching: isWatching)
+      return SyncRest(try sync.run(store, waiting, progress))
     case .peer(let peer, let security):
       let sync = SyncWithPeer(
         store: store, name: name, peer: peer, isWatching: isWatching, security: security, timeout: waiting.timeout,
         progress: progress)
-      try sync.run()
+      return SyncRest(assets: try sync.run())
     }
-    return nil
   }
 
   private static func sync(
@@ -97,5 +99,23 @@ enum SyncPlace {
 
   private static func text(_ result: ApplyResult) -> String {
     "\(count(result.changes, "change")), \(count(result.conflicts, "conflict"))"
+  }
+}
+
+/// What a sync has left for the next one.
+struct SyncRest {
+  /// What a pass through a folder or a relay has done; nil of anything else, which leaves no records.
+  var mailbox: MailboxReport?
+  /// The files of assets that have travelled; nil if none can.
+  var assets: AssetTransfers?
+
+  init(_ mailbox: MailboxReport? = nil, assets: AssetTransfers? = nil) {
+    (self.mailbox, self.assets) = (mailbox, mailbox?.assets ?? assets)
+  }
+
+  /// - Throws: `Failure` if something cannot be taken in, or if a file of an asset could not travel.
+  func check() throws {
+    if let mailbox { try MailboxLines.checkRefused(mailbox) }
+    try AssetLines.check(assets)
   }
 }

@@ -24,6 +24,8 @@ struct AssetPass {
   private var isCut = false
   /// The files that the place is known to have.
   private var reached: Set<AssetName>
+  /// What the app waited for before it was read what records name: of a later wish the record may be later as well.
+  private let earlierWishes: Set<AssetName>
   private var report = AssetTransfers()
   private var (bytesRead, bytesWritten) = (0, 0)
 
@@ -35,6 +37,7 @@ struct AssetPass {
     let assets = store.assets
     folder = try assets.folder
     places = try assets.places()
+    earlierWishes = try places.wishes()
     use = try assets.use()
     reached = try places.reached(at: mailbox.identity, since: store.now)
     end = .now + time
@@ -130,7 +133,7 @@ struct AssetPass {
 
   private mutating func getAll() async throws {
     let wishes = try places.wishes()
-    let idle = wishes.filter { folder.has($0) || !use.names($0.hash) }
+    let idle = wishes.filter { folder.has($0) || earlierWishes.contains($0) && !use.names($0.hash) }
     if !idle.isEmpty { try places.forget(wishes: idle) }
     let wrong = try places.wrong(at: mailbox.identity, store.now)
     let wanted = use.eager.union(wishes.subtracting(idle)).filter { !folder.has($0) }
@@ -162,18 +165,26 @@ struct AssetPass {
     } else {
       guard try await has(name) else { return }
     }
-    let download = try AssetDownloading(name, in: folder)
-    for try await piece in try await mailbox.get(AssetFileName(name).text, from: download.byteCount) {
-      try Task.checkCancellation()
-      bytesRead += piece.count
-      try download.append(piece[...])
-    }
-    try download.finish()
-    try places.noteArrival(name)
+    try await get(name)
     try note(name)
     report.taken.append(name)
     report.wanted -= 1
     AssetNews.arrivals.tell(folder.path)
+  }
+
+  private mutating func get(_ name: AssetName) async throws {
+    let download = try AssetDownloading(name, in: folder) { try Task.checkCancellation() }
+    do {
+      for try await piece in try await mailbox.get(AssetFileName(name).text, from: download.byteCount) {
+        try Task.checkCancellation()
+        bytesRead += piece.count
+        try download.append(piece[...])
+      }
+      if try download.finish() { try places.noteArrival(name) }
+    } catch let error as AssetError where error.code == .wrongContent && download.isResumed {
+      // What is wrong may have come from another place. Nothing of it is left.
+      try await get(name)
+    }
   }
 
   /// Whether it has taken its time. Then records go first, and the next pass goes on. One file travels each time.
@@ -232,9 +243,9 @@ struct AssetPass {
   }
 }
 
-/// The files that a pass through a mailbox has transferred, and those that are still to be transferred.
+/// The files that a session or a pass through a mailbox has transferred, and those that are still to be transferred.
 public struct AssetTransfers: Sendable, Equatable {
-  /// A file that could not be got or put. The next pass tries again.
+  /// A file that could not be got or put. The next session or pass tries again.
   public struct Issue: Sendable, Hashable {
     /// The name of the file in question.
     public var name: AssetName
@@ -246,16 +257,16 @@ public struct AssetTransfers: Sendable, Equatable {
 
   /// The files that have come.
   public var taken: [AssetName] = []
-  /// The files that were put.
+  /// The files that were put, or given to the peer.
   public var written: [AssetName] = []
   /// The files that were removed because nothing has named them for a restore window.
   public var removed: [AssetName] = []
   /// The files that could not be got or put.
   public var issues: [Issue] = []
-  /// The number of files on this device that the mailbox is not known to have.
+  /// The number of files on this device that the mailbox is not known to have; 0 for a session.
   public var unsent = 0
-  /// The number of files that this device waits for and the mailbox does not have: those of eager fields, and those
-  /// that the app has asked for.
+  /// The number of files that this device waits for and that have not come: those of eager fields, and those that the
+  /// app has asked for.
   public var wanted = 0
   /// The number of files that records name and that are not on this device, whether it waits for them or not.
   public var missing = 0

@@ -25,7 +25,8 @@ extension SyncEngine {
   /// A paused engine is resumed for the duration of the call and then paused again, which closes its connections. A
   /// sync that is still under way when the time is over is cancelled, unless the engine was running before; nothing is
   /// lost, and the next sync continues. A peer that stays connected counts as done once it has everything from this
-  /// store. The call throws nothing: errors are in the status. Without peers it returns at once.
+  /// store, and no file of an asset is under way. The call throws nothing: errors are in the status. Without peers it
+  /// returns at once.
   /// - Parameter limit: how long to wait for peers that do not answer. Pausing may take a moment more.
   /// - Returns: the status at the end: with each peer the sync has succeeded, failed, or not finished.
   @discardableResult
@@ -51,7 +52,8 @@ extension SyncEngine {
   private func untilRoundsEnded(after before: [String: Int]) async {
     for await status in statusUpdates() {
       let isDone = status.peers.allSatisfy { peer in
-        peer.phase == .live && peer.pending == 0 || rounds[peer.id, default: 0] > before[peer.id, default: 0]
+        peer.phase == .live && peer.pending == 0 && !peer.exchangesFiles
+          || rounds[peer.id, default: 0] > before[peer.id, default: 0]
       }
       if isDone { return }
     }

@@ -27,7 +27,7 @@ public actor SyncEngine {
   private var ending: [String: Task<Void, Never>] = [:]
   private var connections: [String: any SyncConnection] = [:]
   /// Ends the wait of each peer that waits.
-  private var wakers: [String: AsyncStream<Void>.Continuation] = [:]
+  private(set) var wakers: [String: AsyncStream<Void>.Continuation] = [:]
   /// The number of rounds with each peer that have ended, well or not.
   private(set) var rounds: [String: Int] = [:]
   /// What each peer or mailbox is known to have, as of its last session or pass.
@@ -274,7 +274,7 @@ public actor SyncEngine {
       peer.changesReceived = before.changesReceived + report.changes
       (peer.pending, peer.waitingFiles) = (0, report.pending.count + report.refused.count)
       peer.missing = report.isComplete ? 0 : nil
-      peer.assets = report.assets
+      (peer.assets, peer.keepsAssets) = (report.assets, mailbox.carriesAssets)
       peer.note(pollingErrorOf: mailbox)
     }
     if report.assets.isUnfinished { wakers[name]?.yield() }
@@ -289,6 +289,7 @@ public actor SyncEngine {
     (syncing.isLive, syncing.device) = (settings.isLive, settings.device)
     syncing.timeout = settings.timeout
     syncing.metrics = settings.metrics
+    syncing.fileTime = Self.fileTime
     let before = status.peers.first { $0.id == name } ?? PeerStatus(id: name)
     let vector = try store.vector
     let outcome = try await following(SyncSession.Progress.self) { feed in
@@ -302,7 +303,9 @@ public actor SyncEngine {
       peer.bytesReceived = before.bytesReceived + outcome.bytesReceived
       peer.changesReceived = before.changesReceived + outcome.changes
       if peer.phase != .live { (peer.pending, peer.missing) = (0, 0) }
+      peer.exchangesFiles = false
     }
+    if outcome.assets?.isUnfinished == true { wakers[name]?.yield() }
     // Two that are equal at once tell each other no vectors.
     acknowledged[name, default: StateVector()].merge(vector)
     log(name, outcome.bytesSent, outcome.bytesReceived)
@@ -327,6 +330,7 @@ public actor SyncEngine {
 
   private func note(_ step: SyncSession.Progress, _ name: String, _ before: PeerStatus) {
     update(name) { peer in
+      (peer.assets, peer.exchangesFiles) = (step.assets ?? peer.assets, step.exchangesFiles)
       switch step.phase {
       case .connecting: peer.phase = .connecting
       case .syncing: peer.phase = .syncing

@@ -60,9 +60,13 @@ public struct PeerStatus: Sendable, Equatable, Identifiable {
   public var missing: UInt64?
   /// The number of files of a mailbox that have not arrived yet or cannot be read.
   public var waitingFiles = 0
-  /// What the last pass through a mailbox did with the files of assets, such as pictures, and what is left to do; nil
-  /// before the first pass, and for a peer: files travel through mailboxes only.
+  /// What the last session or the last pass through a mailbox did with the files of assets, such as pictures, and what
+  /// is left to do. Nil before the first one, and for a peer whose records can name no files or whose app is too old.
   public var assets: AssetTransfers?
+  /// Whether the files of all devices are kept there: it is a mailbox that takes files.
+  var keepsAssets = false
+  /// Whether files are under way in a session, or it is not known yet whether there are any.
+  var exchangesFiles = false
   /// The peer's replica; nil while unknown, and for a mailbox.
   public var replica: ReplicaID?
   /// The peer's introduction; nil if it has not introduced itself, and for a mailbox.
@@ -86,7 +90,8 @@ public struct PeerStatus: Sendable, Equatable, Identifiable {
   /// `syncNow()` does not wait for it.
   public var nextRetry: Date?
   /// The versions of the protocol that the peer supported at the last connection; nil while unknown, and for a mailbox.
-  /// The two sides use the highest version that both support; see `SyncHello.versions`.
+  /// The two sides use the highest version that both offer; this store offers `SyncHello.versions`, and only 1 to 5 if
+  /// its records can name no files.
   public var protocolVersions: ClosedRange<UInt8>?
 
   /// Creates the status of a peer of which nothing is known yet, for previews.
@@ -126,7 +131,7 @@ public struct SyncStatus: Sendable, Equatable {
   /// It is false without peers, and until the first sync with each of them. A paused engine keeps the state from when
   /// it was paused. Anything that a peer has written since its last contact is unknown.
   public var isUpToDate: Bool {
-    !peers.isEmpty && (unsentAssets == 0 || peers.allSatisfy { $0.assets == nil })
+    !peers.isEmpty && (unsentAssets == 0 || !peers.contains { $0.keepsAssets })
       && peers.allSatisfy { $0.pending == 0 && $0.missing == 0 && $0.lastError == nil }
   }
 }

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallySchema
 import TallyWire
 
 /// The limits of the protocol.
@@ -21,10 +22,14 @@ extension SyncMessage {
     static let applied: UInt8 = 6, live: UInt8 = 7, liveApplied: UInt8 = 8, repair: UInt8 = 9, done: UInt8 = 10
     static let ping: UInt8 = 11, failure: UInt8 = 12, held: UInt8 = 13, transfer: UInt8 = 14
     static let identity: UInt8 = 15, about: UInt8 = 16
+    static let want: UInt8 = 17, piece: UInt8 = 18, stored: UInt8 = 19, lacks: UInt8 = 20, settled: UInt8 = 21
+    static let arrived: UInt8 = 22
   }
 
   /// The most bytes of the code and of the text of a failure.
   private static let codeBytes = 256, textBytes = 2048
+  /// More bytes than the name of a file has.
+  private static let fileNameBytes = 112
 
   /// A text that the peer still reads, cut between two scalars: a single character may be longer than any limit.
   private static func cut(_ text: String, to limit: Int) -> String {
@@ -90,6 +95,25 @@ extension SyncMessage {
     case .done(let digest):
       writer.byte(Tag.done)
       digest.encode(to: &writer)
+    case .want(let number, let name, let offset):
+      writer.byte(Tag.want)
+      writer.varint(number)
+      writer.text(name.text)
+      writer.varint(offset)
+    case .piece(let number, let offset, let bytes):
+      writer.byte(Tag.piece)
+      writer.varint(number)
+      writer.varint(offset)
+      writer.bytes += bytes
+    case .stored(let number, let byteCount):
+      writer.byte(Tag.stored)
+      writer.varint(number)
+      writer.varint(byteCount)
+    case .lacks(let number):
+      writer.byte(Tag.lacks)
+      writer.varint(number)
+    case .settled: writer.byte(Tag.settled)
+    case .arrived: writer.byte(Tag.arrived)
     case .ping: writer.byte(Tag.ping)
     case .failure(let code, let message):
       writer.byte(Tag.failure)
@@ -135,6 +159,18 @@ extension SyncMessage {
     case Tag.liveApplied: return .liveApplied(try reader.varint())
     case Tag.repair: return .repair
     case Tag.done: return .done(try SyncDigest(&reader))
+    case Tag.want:
+      let (number, text) = (try reader.varint(), try reader.text(limit: fileNameBytes, "the name of a file"))
+      guard let name = AssetName(text) else { throw WireError(.malformed, "a file has a name that is none") }
+      return .want(number, name, offset: try reader.varint())
+    case Tag.piece:
+      let (number, offset) = (try reader.varint(), try reader.varint())
+      guard offset <= AssetName.byteLimit else { throw WireError(.limitExceeded, "a piece is beyond any file") }
+      return .piece(number, offset: offset, bytes: Array(try reader.take(reader.remaining)))
+    case Tag.stored: return .stored(try reader.varint(), byteCount: try reader.varint())
+    case Tag.lacks: return .lacks(try reader.varint())
+    case Tag.settled: return .settled
+    case Tag.arrived: return .arrived
     case Tag.ping: return .ping
     case Tag.failure:
       return .failure(

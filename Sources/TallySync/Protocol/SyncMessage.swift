@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallySchema
 import TallyWire
 
 /// A message between two sessions. `Docs/SyncProtocol.md` specifies the bytes.
@@ -32,6 +33,19 @@ public enum SyncMessage: Sendable, Equatable {
   case repair
   /// The sender has nothing more to send. The digest describes its state.
   case done(SyncDigest)
+  /// The sender wants a file from `offset` on. Requests of one side are numbered from 1, and a request replaces the one
+  /// before it. Since version 6, like the next five.
+  case want(UInt64, AssetName, offset: UInt64)
+  /// A piece of the file that was asked for with this number; `offset` counts the bytes before it.
+  case piece(UInt64, offset: UInt64, bytes: [UInt8])
+  /// The receiver has put aside this many bytes of the file, so the sender may continue.
+  case stored(UInt64, byteCount: UInt64)
+  /// The sender does not have the file, or cannot read it any more.
+  case lacks(UInt64)
+  /// The sender wants no file that the peer has.
+  case settled
+  /// The sender has files that it did not have before, so the peer may ask again.
+  case arrived
   /// A sign that the sender is still connected.
   case ping
   /// The sender gives up, for this reason.
@@ -86,12 +100,14 @@ public struct SyncHello: Sendable, Hashable {
   }
 
   /// The versions that this code supports. A session uses the highest version that both sides support.
-  public static let versions: ClosedRange<UInt8> = 1...5
+  public static let versions: ClosedRange<UInt8> = 1...6
+  /// The versions that a side offers whose records name no files.
+  static let versionsWithoutFiles: ClosedRange<UInt8> = 1...5
 
   /// The version that both sides speak; nil if there is none.
-  var common: UInt8? {
-    let highest = min(versions.upperBound, Self.versions.upperBound)
-    return versions.contains(highest) && Self.versions.contains(highest) ? highest : nil
+  func common(with own: ClosedRange<UInt8>) -> UInt8? {
+    let highest = min(versions.upperBound, own.upperBound)
+    return versions.contains(highest) && own.contains(highest) ? highest : nil
   }
 }
 

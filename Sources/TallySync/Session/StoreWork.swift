@@ -9,6 +9,7 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
   private let store: Store
   private let shelf: TransferShelf?
   private let follower: ChangeFollower
+  package let files: FileWork?
   private let (isComparing, isIntroducing): (Bool, Bool)
   // Only used on the queue.
   private var outgoing: DeltaSpool?
@@ -32,6 +33,7 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
   package init(_ store: Store, isResuming: Bool = true, isComparing: Bool = false, isIntroducing: Bool = false) {
     (self.store, self.isComparing, self.isIntroducing) = (store, isComparing, isIntroducing)
     shelf = isResuming ? store.file.map(TransferShelf.init(besides:)) : nil
+    files = isComparing ? nil : FileWork(store)
     // Before the store is first looked at: what is committed in between would wait for the next look.
     follower = store.follow()
   }
@@ -220,7 +222,10 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
   package func noteShared(_ acknowledged: StateVector) throws { try store.noteShared(acknowledged) }
 
   /// Ends the job under way soon: what it has not committed is rolled back.
-  package func cancel() { isCancelled.store(true, ordering: .relaxed) }
+  package func cancel() {
+    isCancelled.store(true, ordering: .relaxed)
+    files?.cancel()
+  }
 
   private func checkCancellation() throws {
     if isCancelled.load(ordering: .relaxed) { throw CancellationError() }

@@ -28,6 +28,9 @@ public struct SyncOutcome: Sendable, Equatable {
   public var peer: ReplicaID?
   /// The peer's introduction; nil if it has not introduced itself.
   public var device: SyncDevice?
+  /// The files of assets, such as pictures, that have come and gone, and those that could not be taken; nil if none
+  /// travel: one of both sides has no records that could name any, or its app is too old.
+  public var assets: AssetTransfers?
 
   /// The relation of both sides, if the session only compared.
   package var comparison: SyncComparison?
@@ -54,6 +57,9 @@ public struct SyncSettings: Sendable {
   public var metrics: (any MetricsFactory)?
   /// The time that the last message of a sync that failed may take, either way.
   package var patience: Duration = .seconds(1)
+  /// How long files may travel in a session that is not live before it ends, so that records need not wait; nil for as
+  /// long as they take.
+  package var fileTime: Duration?
   /// Whether nothing is exchanged but where both sides stand.
   package var isComparing = false
   package var mode: SyncSession.Mode { isComparing ? .compare : isLive ? .live : .once }

@@ -29,6 +29,19 @@ package actor SyncRunner {
   private let work: any SyncWork
   /// Store and spools are used here, one job after the other, off the cooperative threads.
   private let queue: any WorkQueue
+  /// Files are used here.
+  private let fileQueue: SystemQueue?
+  /// When the files that are wanted were last listed, and whether they are to be listed again.
+  private var lastListed: Duration?
+  private var (owesListing, hasEndedFiles) = (false, false)
+  /// How long the last listing has taken: the next one comes after some times as long.
+  private var listingTime: Duration = .zero
+  private var lastRetried: Duration = .zero
+  /// When files began to travel, and when the one under way was last seen to go on, with the number of its bytes.
+  private var filesBegan: Duration?
+  private var lastPiece: (at: Duration, number: UInt64, byteCount: UInt64?)?
+  /// A piece of a file that is read once what was said before is on its way.
+  private var heldRead: (number: UInt64, offset: UInt64, count: Int)?
   private let time: any SyncTime
   private let teller: SessionTeller
   private let readyToRead = Gate()
@@ -54,7 +67,8 @@ package actor SyncRunner {
     _ settings: SyncSettings
   ) {
     (self.work, self.queue, self.time, self.connection, self.settings) = (work, queue, time, connection, settings)
-    session = SyncSession(mode: settings.mode, device: settings.device)
+    session = SyncSession(mode: settings.mode, device: settings.device, carriesFiles: work.files != nil)
+    fileQueue = work.files == nil ? nil : SystemQueue()
     teller = SessionTeller(time, settings.onProgress)
     let now = time.now
     (lastHeard, lastSaid, lastTaken) = (now, now, now)
@@ -127,6 +141,14 @@ package actor SyncRunner {
         continuation.resume()
       }
     }
+    guard let files = work.files, let fileQueue else { return }
+    files.cancel()
+    await withCheckedContinuation { continuation in
+      fileQueue.add {
+        files.end()
+        continuation.resume()
+      }
+    }
   }
 
   /// A broken connection is no reason to start over. A peer that does not keep to the protocol is, and so is a
@@ -143,7 +165,13 @@ package actor SyncRunner {
       group.addTask { await self.receiveAll() }
       group.addTask { await self.sendAll() }
       group.addTask { await self.tickAll() }
-      if settings.isLive { group.addTask { await self.followChanges() } }
+      if settings.isLive {
+        group.addTask { await self.followChanges() }
+        if let files = work.files {
+          group.addTask { for await _ in files.wishing { self.feed.yield(.event(.filesWanted)) } }
+          group.addTask { for await _ in files.arrivals { await self.perform { $0.lookForRefused() } } }
+        }
+      }
       perform { .event(try $0.start()) }
       let result: Result<Void, any Error>
       do {
@@ -229,7 +257,9 @@ package actor SyncRunner {
     outcome.peer = session.peerReplica
     outcome.device = session.progress.device
     outcome.comparison = session.comparison
+    outcome.assets = session.progress.assets
     metrics.count(outcome)
+    checkFileTime()
     if session.progress.acknowledged != lastNoted || session.progress.device != remembered?.device { noteLive() }
     teller.follow(session.progress)
   }
@@ -244,6 +274,7 @@ package actor SyncRunner {
       throw SyncError(.timedOut, "the peer sends requests and does not read the answers")
     }
     if now - lastSaid >= settings.heartbeat { say(.ping) }
+    lookAfterFiles()
     guard session.progress.phase == .live, !isLooking else { return }
     // Not for each change: an app may die, and what was acknowledged meanwhile is asked for again.
     if lastRemembered.map({ now - $0 >= settings.heartbeat }) ?? true { remember() }
@@ -296,7 +327,95 @@ package actor SyncRunner {
       }
     case .lookForMark(let mark): perform { .event(.recognized(try $0.hasMark(mark))) }
     case .renewReplica(let reason): perform { .event(.renewed(try $0.renewReplica(because: reason))) }
+    case .listFiles: listFiles()
+    case .beginFile(let name): perform { $0.begin(name) }
+    case .keepFile(let bytes): perform { $0.keep(bytes) }
+    case .finishFile: perform { $0.finish() }
+    case .dropFile:
+      perform { files in
+        files.drop()
+        return nil
+      }
+    case .openFile(let number, let name): perform { $0.open(number, name) }
+    case .readFile(let number, let offset, let count):
+      heldRead = (number, offset, count)
+      readFile()
+    case .closeFile:
+      perform { files in
+        files.close()
+        return nil
+      }
     case .finish: break
+    }
+  }
+
+  /// Lists the files that are wanted: it reads all rows that name some, so not after each of many changes.
+  private func listFiles() {
+    let now = time.now
+    let pause = session.isLive ? max(.seconds(1), min(.seconds(10), listingTime * 5)) : .zero
+    owesListing = lastListed.map { now - $0 < pause } ?? false
+    guard !owesListing else { return }
+    lastListed = now
+    let peer = session.peerReplica
+    perform { [weak self, time] files in
+      let event = files.list(from: peer)
+      let length = time.now - now
+      Task { await self?.note(listingTime: length) }
+      return event
+    }
+  }
+
+  private func note(listingTime length: Duration) { listingTime = length }
+
+  /// Reads a piece of a file unless others still wait to be sent: a live change does not wait for a megabyte.
+  private func readFile() {
+    guard let (number, offset, count) = heldRead, unsent < 4 else { return }
+    heldRead = nil
+    perform { $0.read(number, offset, count) }
+  }
+
+  /// What time brings: another listing, another attempt, the end of a wait.
+  private func lookAfterFiles() {
+    guard work.files != nil, session.exchangesFiles else { return }
+    let now = time.now
+    if owesListing { listFiles() }
+    if session.isLive {
+      // Also what another process has brought, which tells this one nothing.
+      perform { $0.lookForRefused() }
+      if now - lastRetried >= settings.timeout {
+        lastRetried = now
+        feed.yield(.event(.filesDue))
+        perform { $0.lookForWishes() }
+      }
+    }
+    // Only while it is the peer's turn: what has come before is read, and what comes is put aside, as long as it takes.
+    guard let asking = session.files.asking, asking.isAsked, !asking.isComplete, asking.kept == asking.byteCount else {
+      lastPiece = nil
+      return
+    }
+    if let last = lastPiece, last.number == asking.number, last.byteCount == asking.byteCount {
+      if now - last.at > settings.timeout { feed.yield(.event(.fileStalled(asking.number))) }
+    } else {
+      lastPiece = (now, asking.number, asking.byteCount)
+    }
+  }
+
+  /// Ends the exchange of files in a session that is not live once it has taken the time that it may.
+  private func checkFileTime() {
+    guard let limit = settings.fileTime, session.exchangesFiles, !session.isLive else { return }
+    guard let began = filesBegan else {
+      if session.files.asking?.byteCount != nil { filesBegan = time.now }
+      return
+    }
+    guard time.now - began > limit, !hasEndedFiles else { return }
+    hasEndedFiles = true
+    feed.yield(.event(.filesOver))
+  }
+
+  private func perform(_ job: @escaping @Sendable (FileWork) -> SyncSession.Event?) {
+    guard let files = work.files, let fileQueue else { return }
+    fileQueue.add { [feed] in
+      if let event = job(files) { feed.yield(.event(event)) }
     }
   }
 
@@ -352,6 +471,7 @@ package actor SyncRunner {
       for await bytes in outputs {
         try await connection.send(bytes)
         (unsent, lastTaken) = (unsent - 1, time.now)
+        readFile()
         readOn()
       }
     } catch {

@@ -7,11 +7,11 @@ extension SyncSession {
   mutating func greeted(_ hello: SyncHello, _ actions: inout [Action]) throws {
     guard case .greeting(let greeting) = stage else { throw violation("a second hello") }
     progress.peerVersions = hello.versions
-    guard let common = hello.common else {
+    guard let common = hello.common(with: versions) else {
       throw SyncError(
         .upgradeRequired,
         "the peer speaks versions \(hello.versions.lowerBound) to \(hello.versions.upperBound) of the protocol, "
-          + "this side speaks \(SyncHello.versions.lowerBound) to \(SyncHello.versions.upperBound)")
+          + "this side speaks \(versions.lowerBound) to \(versions.upperBound)")
     }
     guard hello.zone == zone else { throw SyncError(.wrongZone, "the peer syncs another zone") }
     guard hello.messageLimit >= 2 * SyncLimits.chunkBytes else {
@@ -71,7 +71,7 @@ extension SyncSession {
     }
   }
 
-  /// Two that are equal and do not stay connected part after one message each; they have nothing to say to each other.
+  /// Two that are equal and do not stay connected need not know each other's names.
   private func introduce(_ actions: inout [Action]) {
     if version >= 4, let device { actions.append(.send(.about(device))) }
   }

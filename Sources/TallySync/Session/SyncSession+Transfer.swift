@@ -179,6 +179,7 @@ extension SyncSession {
       progress.acknowledged.merge(target)
     case nil: break
     }
+    if applying != nil { oweListing() }
     applying = nil
     progress.isApplying = false
     (progress.receiveTotal, progress.receiveDone) = (0, 0)

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallySchema
 import TallyStore
 import TallyWire
 
@@ -6,10 +7,13 @@ import TallyWire
 /// them.
 ///
 /// Both sides run the same machine. They introduce themselves with a digest of vector and content: two equal replicas
-/// part after one message each. Otherwise they exchange vectors, and each transfers a delta of what the other lacks, in
-/// chunks that the receiver puts aside and applies as a whole. A side that has nothing more to send reports its state;
-/// when both have the same state, the sync is done. If both sides are `isLive`, the session continues: each change is
-/// sent as soon as it is committed, as one small message.
+/// part after one message each, unless files are to travel. Otherwise they exchange vectors, and each transfers a delta
+/// of what the other lacks, in chunks that the receiver puts aside and applies as a whole. A side that has nothing more
+/// to send reports its state; when both have the same state, the sync is done. If both sides are `isLive`, the session
+/// continues: each change is sent as soon as it is committed, as one small message.
+///
+/// If the records of both sides can name files, such as pictures, these travel once the records are equal: a side asks
+/// for those that it lacks, and both stay until neither asks for more.
 ///
 /// The performer feeds events into `handle(_:)` and carries out the actions in order. A thrown error ends the session.
 public struct SyncSession: Sendable {
@@ -43,6 +47,28 @@ public struct SyncSession: Sendable {
     case recognized(Bool)
     /// The new replica that `.renewReplica` asked for is in place.
     case renewed(StoreSummary)
+    /// The files that this side lacks, in answer to `.listFiles`.
+    case filesListed(FileListing)
+    /// The file of `.beginFile` can be taken from this byte on.
+    case fileBegun(AssetName, byteCount: UInt64)
+    /// So many bytes of the file have been put aside.
+    case fileKept(byteCount: UInt64)
+    /// The attempt to take a file has ended.
+    case fileEnded(AssetName, FileEnd)
+    /// Whether the file that `.openFile` named is here.
+    case fileOpened(UInt64, isHere: Bool)
+    /// The piece that `.readFile` asked for; nil if the file cannot be read any more.
+    case fileRead(UInt64, [UInt8]?)
+    /// The app has asked for files that are not here.
+    case filesWanted
+    /// Some time has passed since files could not be taken.
+    case filesDue
+    /// Nothing has come for too long of the file that was asked for with this number.
+    case fileStalled(UInt64)
+    /// Files have had their time, if the session is not live.
+    case filesOver
+    /// A file that `.openFile` did not find has come from elsewhere.
+    case filesArrived
   }
 
   /// An action that the performer must carry out.
@@ -75,6 +101,22 @@ public struct SyncSession: Sendable {
     /// Take a new replica id before anything else is written, because another store has the same one. Then report
     /// `.renewed`.
     case renewReplica(reason: String)
+    /// Find out which files this side lacks, then report `.filesListed`.
+    case listFiles
+    /// Go on with what has come of a file, then report `.fileBegun` or `.fileEnded`.
+    case beginFile(AssetName)
+    /// Put a piece of the file aside, then report `.fileKept` or `.fileEnded`.
+    case keepFile([UInt8])
+    /// Give the file its name if its bytes are what the name says, then report `.fileEnded`.
+    case finishFile
+    /// Leave what has come of the file for another session.
+    case dropFile
+    /// Open a file for the peer, then report `.fileOpened`.
+    case openFile(UInt64, AssetName)
+    /// Read a piece of that file, then report `.fileRead`.
+    case readFile(UInt64, offset: UInt64, count: Int)
+    /// Close the file that `.openFile` opened.
+    case closeFile
     /// The sync is done: close the connection.
     case finish
   }
@@ -117,6 +159,15 @@ public struct SyncSession: Sendable {
       let applied = isApplying ? transfer.map { $0.stage == .applying ? $0.bytes : 0 } ?? 0 : 0
       return (sendAcknowledged + receiveDone + applied, sendTotal + 2 * receiveTotal)
     }
+    /// The files that have come and gone in this session, and those that are still to come; nil if none travel: one of
+    /// both sides has no records that could name any, or its app is too old.
+    public var assets: AssetTransfers?
+    /// The file that is being received, and the number of its bytes that are here; nil if none is.
+    public var file: AssetName?, fileDone: UInt64 = 0
+    /// Whether files are still to travel in either direction, or it is not known yet.
+    public internal(set) var exchangesFiles = false
+    /// The numbers of bytes of files sent and received.
+    public var fileBytesSent: UInt64 = 0, fileBytesReceived: UInt64 = 0
     /// Whether a delta that has arrived is being joined.
     var isApplying = false
     /// Whether a delta for the peer is being written aside.
@@ -163,6 +214,9 @@ public struct SyncSession: Sendable {
 
   let zone: ZoneID
   let mode: Mode
+  /// The versions that this side offers.
+  let versions: ClosedRange<UInt8>
+  var files = SessionFiles()
   /// How far both sides know each other.
   var stage = Stage.opening { didSet { progress.phase = stage.phase } }
   /// The state of the store now.
@@ -210,9 +264,13 @@ public struct SyncSession: Sendable {
   ///   - zone: the zone to sync; the peer must sync the same.
   ///   - mode: the purpose of the session.
   ///   - device: the introduction of this side; nil to stay unnamed.
-  public init(zone: ZoneID = .default, mode: Mode = .once, device: SyncDevice? = nil) {
+  ///   - carriesFiles: whether this side's records can name files.
+  public init(
+    zone: ZoneID = .default, mode: Mode = .once, device: SyncDevice? = nil, carriesFiles: Bool = false
+  ) {
     identity = .random(in: 1 ... .max)
     (self.zone, self.mode, self.device) = (zone, mode, device)
+    versions = carriesFiles ? SyncHello.versions : SyncHello.versionsWithoutFiles
   }
 
   /// Whether both sides stay connected.
@@ -222,7 +280,7 @@ public struct SyncSession: Sendable {
   /// Whether everything is exchanged, because contents were different at equal vectors.
   var isRepairing: Bool { repair != .none }
   /// The version of the protocol that both speak.
-  var version: UInt8 { stage.hello?.common ?? 1 }
+  var version: UInt8 { stage.hello?.common(with: versions) ?? 1 }
   /// The latest version of the wire format that both sides read.
   var wireVersion: UInt8 { version >= 5 ? 3 : 2 }
 
@@ -248,8 +306,11 @@ public struct SyncSession: Sendable {
       (stage, own, ownParts) = (.greeting(summary), summary, parts)
       actions.append(.send(.hello(hello(summary))))
     case .message(let message): try queue(message)
-    case .noticed: hasNews = true
+    case .noticed:
+      hasNews = true
+      if isLive { oweListing() }
     case .changed(let summary):
+      if isLive, summary != own { oweListing() }
       own = summary
       isLooking = false
     case .prepared(let transfer, let header, let byteCount, let offset):
@@ -265,11 +326,24 @@ public struct SyncSession: Sendable {
     case .renewed(let summary):
       own = summary
       isRenewing = false
+    case .filesListed(let listing): listed(listing)
+    case .fileBegun(let name, let byteCount): begun(name, byteCount, &actions)
+    case .fileKept(let byteCount): kept(byteCount, &actions)
+    case .fileEnded(let name, let end): ended(name, end)
+    case .fileOpened(let number, let isHere): opened(number, isHere, &actions)
+    case .fileRead(let number, let bytes): gave(number, bytes, &actions)
+    case .filesWanted: wantFiles()
+    case .filesDue: retryFiles()
+    case .fileStalled(let number): giveUpFile(number, &actions)
+    case .filesOver: endFiles(&actions)
+    case .filesArrived: haveMore(&actions)
     }
     while stage.takesMessages, applying == nil, !isRenewing, !waiting.isEmpty {
       try take(waiting.removeFirst(), &actions)
     }
     try proceed(&actions)
+    proceedWithFiles(&actions)
+    if exchangesFiles, !isLive, isDoneWithFiles { try proceed(&actions) }
     look(&actions)
     return actions
   }
@@ -288,7 +362,7 @@ public struct SyncSession: Sendable {
       digest = SyncDigest(vectorHash: ~digest.vectorHash, fingerprint: Fingerprint())
     }
     return SyncHello(
-      versions: SyncHello.versions, zone: zone, replica: replica, digest: digest, isLive: mode == .live,
+      versions: versions, zone: zone, replica: replica, digest: digest, isLive: mode == .live,
       messageLimit: SyncLimits.messageBytes)
   }
 
@@ -321,6 +395,7 @@ public struct SyncSession: Sendable {
       guard stage.phase != .live else { throw violation("a repair of what was equal") }
       try beginRepair(&actions, tell: false)
     case .done(let digest): peerDone = digest
+    case .want, .piece, .stored, .lacks, .settled, .arrived: try takeFile(message, &actions)
     case .hello, .failure, .ping, .vector, .held, .identity, .about: break
     }
   }
@@ -371,6 +446,7 @@ extension SyncSession {
   }
 
   private mutating func conclude(_ actions: inout [Action]) throws {
+    guard isLive || isDoneWithFiles else { return }
     repair = .none
     (sentDone, peerDone) = (nil, nil)
     guard isLive, let hello = stage.hello else { return finish(&actions) }

@@ -8,6 +8,8 @@ import TallyWire
 package protocol SyncWork: AnyObject, Sendable {
   /// Tells when others have changed the store.
   var changes: AsyncStream<Void> { get }
+  /// The files that records name; nil if they can name none, or if none are to travel.
+  var files: FileWork? { get }
   /// Looks where the store stands, and for parts of transfers that broke off.
   func start() throws -> SyncSession.Event
   /// See `SyncSession.Action.prepare`. Tells how far it is.
@@ -52,6 +54,7 @@ package protocol SyncWork: AnyObject, Sendable {
 }
 
 extension SyncWork {
+  package var files: FileWork? { nil }
   package func collectAtOnce(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock])? { nil }
   package func leaveMark(_ mark: UInt64) throws {}
   package func hasMark(_ mark: UInt64) throws -> Bool { false }

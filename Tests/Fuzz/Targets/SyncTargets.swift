@@ -118,9 +118,10 @@ private struct Performer {
   private var session: SyncSession
   private(set) var summary: StoreSummary
   private var budget = 1000
+  private var kept: UInt64 = 0
 
   init(isLive: Bool, isEmpty: Bool) {
-    session = SyncSession(mode: isLive ? .live : .once)
+    session = SyncSession(mode: isLive ? .live : .once, carriesFiles: true)
     let vector = isEmpty ? StateVector() : FuzzSamples.header.target
     summary = StoreSummary(vector: vector, fingerprint: Fingerprint(), replica: isEmpty ? nil : FuzzSamples.second)
   }
@@ -150,13 +151,29 @@ private struct Performer {
     case .renewReplica:
       summary.replica = nil
       return [.renewed(summary)]
-    case .send, .discard, .keep, .resume, .finish: return []
+    case .listFiles:
+      var listing = FileListing()
+      listing.names = [SyncSamples.file].compactMap(\.self)
+      return [.filesListed(listing)]
+    case .beginFile(let name):
+      kept = 0
+      return [.fileBegun(name, byteCount: 0)]
+    case .keepFile(let bytes):
+      kept += UInt64(bytes.count)
+      return [.fileKept(byteCount: kept)]
+    case .finishFile: return SyncSamples.file.map { [.fileEnded($0, .taken)] } ?? []
+    case .openFile(let number, let name): return [.fileOpened(number, isHere: name.byteCount < 1 << 20)]
+    case .readFile(let number, _, let count): return [.fileRead(number, [UInt8](repeating: 7, count: count))]
+    case .send, .discard, .keep, .resume, .dropFile, .closeFile, .finish: return []
     }
   }
 }
 
 /// What peers say.
 enum SyncSamples {
+  /// A file that a session lacks.
+  static let file = AssetName(hash: String(repeating: "ab", count: 32), byteCount: 3, type: "jpg")
+
   static var messages: [SyncMessage] {
     let digest = SyncDigest(vector: FuzzSamples.header.target, fingerprint: Fingerprint())
     let hello = SyncHello(
@@ -168,7 +185,11 @@ enum SyncSamples {
       .chunk(transfer: 1, offset: 3, isLast: true, bytes: [4]), .received(transfer: 1, byteCount: 100),
       .applied(transfer: 1, digest: digest), .live(SyncLive(number: 1, advances: [advance], block: [])),
       .liveApplied(1), .repair, .done(digest), .ping, .failure(code: "peerFailed", message: "no"),
-    ]
+      .hello(
+        SyncHello(versions: 1...6, replica: FuzzSamples.first, digest: digest, isLive: true, messageLimit: 1 << 20)),
+      .piece(1, offset: 0, bytes: [1, 2, 3]), .stored(1, byteCount: 3), .lacks(1), .settled,
+      .arrived,
+    ] + [file].compactMap { $0.map { .want(1, $0, offset: 0) } }
   }
 
   static var fileNames: [String] {

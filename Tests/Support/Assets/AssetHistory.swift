@@ -8,8 +8,9 @@ import TallySync
 import TallyTesting
 import TallyWire
 
-/// Random histories on devices whose records name files, which travel through one folder: files are added, named,
-/// deleted with their records, brought back, evicted, collected and damaged; passes end anywhere.
+/// Random histories on devices whose records name files, which travel through one folder and in sessions: files are
+/// added, named, deleted with their records, brought back, evicted, collected and damaged; passes and sessions end
+/// anywhere.
 ///
 /// No device shows a file that is not what its name says. At the end each device can get every file that a record
 /// names, unless the disk has damaged the only one.
@@ -84,7 +85,7 @@ package final class AssetHistory {
 
   private func step(_ device: Int) throws {
     let person = one(Self.people)
-    switch below(28) {
+    switch below(34) {
     case 0, 1, 2, 3, 4: try add(device, person)
     case 5:
       // A file for a row that never comes.
@@ -113,6 +114,7 @@ package final class AssetHistory {
       devices[device].store = try Store(path: path, schema: Self.schema, options: options)
     case 17: try devices[device].store.compact()
     case 18, 19, 20: try wait()
+    case 28, 29, 30, 31, 32, 33: try meet(device, (device + 1 + below(Self.devices - 1)) % Self.devices, mayFail: true)
     default: try pass(device, mayFail: true)
     }
   }
@@ -214,6 +216,38 @@ package final class AssetHistory {
     }
   }
 
+  /// A session of two devices, which may end after any message, and whose pieces of files may be changed on their way.
+  private func meet(_ device: Int, _ other: Int, mayFail: Bool) throws {
+    let limit = mayFail && below(2) == 0 ? below(40) : 100_000
+    let changed = mayFail && below(4) == 0 ? 1 + below(3) : 0
+    var pieces = 0
+    let (mine, theirs) = (devices[device].store, devices[other].store)
+    let outcome = try SteppedSession.play(mine, theirs, limit: limit, &random) { message in
+      guard case .piece(let number, let offset, var bytes) = message else { return message }
+      pieces += 1
+      if pieces == changed { bytes[bytes.count / 2] ^= 1 }
+      return .piece(number, offset: offset, bytes: bytes)
+    }
+    log.append(
+      "\(device) meets \(other), \(outcome.messages) messages: took "
+        + outcome.assets.map { "\($0?.taken.map(\.text) ?? []) \($0?.issues.map(\.message) ?? [])" }
+        .joined(separator: ", "))
+    guard outcome.isFinished || outcome.messages == limit else {
+      throw AssetFailure("a session of \(device) and \(other) stands still")
+    }
+    guard outcome.isFinished, changed == 0 else { return }
+    guard try mine.summary().fingerprint == theirs.summary().fingerprint else {
+      throw AssetFailure("\(device) and \(other) differ after they met")
+    }
+    // What one of both has, eager fields bring to the other.
+    for (store, peer) in [(mine, theirs), (theirs, mine)] {
+      let wrong = try store.assets.places().wrong(at: "peer-\(peer.summary().replica.map { "\($0)" } ?? "")", store.now)
+      for name in try store.assets.use().eager where try store.assets.url(of: name) == nil && !wrong.contains(name) {
+        guard try peer.assets.url(of: name) == nil else { throw AssetFailure("\(name) did not come with the records") }
+      }
+    }
+  }
+
   // MARK: Checks
 
   private func shown(_ device: Int) throws -> [AssetName] {
@@ -246,6 +280,7 @@ package final class AssetHistory {
       time.value += 4_000
       for device in devices.indices {
         try pass(device, mayFail: false)
+        if round == 1 { try meet(device, (device + 1) % Self.devices, mayFail: false) }
         if round > 1 { for name in try shown(device) { try assets(device).want(name) } }
       }
     }

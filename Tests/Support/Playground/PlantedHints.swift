@@ -108,7 +108,7 @@ package enum PlantedHints {
     "bareStay order": 6,
     "positionPurged order": 1,
     "hashUnchecked assets": 23,
-    "onlyCopyEvicted assets": 8,
+    "onlyCopyEvicted assets": 34,
     "lastHolds unique": 1,
     "suffixByPlace unique": 2,
     "claimOfColumns unique": 11,
