@@ -41,10 +41,7 @@ package final class AssetDownloading {
     descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o666)
     guard descriptor >= 0 else { throw AssetError.posix(.unwritable, "create a file in \(folder.path)/parts") }
     // Another one may have given it its name between the two calls.
-    var (mine, now) = (stat(), stat())
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &mine) == 0, lstat(path, &now) == 0,
-      mine.st_ino == now.st_ino, mine.st_dev == now.st_dev
-    else {
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, Self.isOpen(path, as: descriptor) else {
       close(descriptor)
       throw AssetError(.busy, "the file is being received already")
     }
@@ -60,6 +57,13 @@ package final class AssetDownloading {
   }
 
   deinit { close(descriptor) }
+
+  /// Whether the file at a path is the one that is open, and no other has taken its place.
+  private static func isOpen(_ path: String, as descriptor: Int32) -> Bool {
+    var (mine, now) = (stat(), stat())
+    return fstat(descriptor, &mine) == 0 && lstat(path, &now) == 0 && mine.st_ino == now.st_ino
+      && mine.st_dev == now.st_dev
+  }
 
   private func readWhatIsThere(_ check: () throws -> Void) throws {
     var status = stat()
@@ -107,9 +111,9 @@ package final class AssetDownloading {
     }
     guard isRight else { throw try refusal() }
     guard AssetFolder.sync(descriptor) else { throw AssetError.posix(.unwritable, "write a file to the disk") }
-    var (mine, now) = (stat(), stat())
-    guard fstat(descriptor, &mine) == 0, lstat(path, &now) == 0, mine.st_ino == now.st_ino, mine.st_dev == now.st_dev
-    else { throw AssetError(.changed, "another program has removed what had come of \(name)") }
+    guard Self.isOpen(path, as: descriptor) else {
+      throw AssetError(.changed, "another program has removed what had come of \(name)")
+    }
     if try folder.put(path, as: name) { return true }
     unlink(path)
     return false

@@ -155,8 +155,25 @@ package struct AssetPlaces: Sendable {
 
   package func wishes() throws -> Set<AssetName> { try read { try Self.names($0, "SELECT name FROM wish") } }
 
+  /// Lists the files that this device waits for and lacks: first those that the app has asked for, then those that rows
+  /// of eager fields name, small ones first. Forgets wishes that are met, and those for files that nothing names.
+  ///
+  /// `earlier` are the wishes from before `use` was read. A later wish may be for a file whose record is later as well,
+  /// and stays.
+  package func wants(_ use: AssetUse, wishedBefore earlier: Set<AssetName>, in folder: AssetFolder) throws -> AssetWants
+  {
+    var wishes = try wishes()
+    let idle = wishes.filter { folder.has($0) || earlier.contains($0) && !use.names($0.hash) }
+    if !idle.isEmpty { try forget(wishes: idle) }
+    wishes.subtract(idle)
+    let names = use.eager.union(wishes).filter { !folder.has($0) }.sorted {
+      (wishes.contains($0) ? 0 : 1, $0.byteCount, $0.text) < (wishes.contains($1) ? 0 : 1, $1.byteCount, $1.text)
+    }
+    return AssetWants(names: names, wishes: wishes)
+  }
+
   /// Forgets wishes that are met, or that no place can meet.
-  package func forget(wishes names: some Sequence<AssetName>) throws {
+  private func forget(wishes names: some Sequence<AssetName>) throws {
     try write { db in
       for name in names { try db.execute(sql: "DELETE FROM wish WHERE name = ?", arguments: [name]) }
     }
@@ -180,6 +197,14 @@ package struct AssetPlaces: Sendable {
       try db.execute(sql: "DELETE FROM wish WHERE name = ?", arguments: [name])
     }
   }
+}
+
+/// The files that a device waits for and lacks.
+package struct AssetWants: Sendable {
+  /// All of them, in the order in which they are to come.
+  package let names: [AssetName]
+  /// Those of them that the app has asked for.
+  package let wishes: Set<AssetName>
 }
 
 extension AssetError {

@@ -93,7 +93,7 @@ extension Assets {
 }
 
 extension AssetUse {
-  /// What rows name.
+  /// Reads the names in rows that the app sees.
   fileprivate init(rowsOf schema: Schema, _ db: Database) throws {
     for entity in schema.entities {
       for field in entity.fields where field.kind == .asset {

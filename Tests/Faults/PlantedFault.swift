@@ -152,7 +152,7 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let mergeByClaim = PlantedFault(rawValue: 1 << 104)
   /// What refers to a record that gave way is forwarded once, and not further if the other one gave way as well.
   package static let forwardedOnce = PlantedFault(rawValue: 1 << 105)
-  /// A record that gave way to one that was deleted by somebody who did not know of it stays hidden.
+  /// A record that gave way stays hidden when the remaining record is deleted on a device that did not know of that.
   package static let strandedStay = PlantedFault(rawValue: 1 << 106)
 
   // MARK: Of relays

@@ -151,6 +151,21 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: plain.store.path + "-assets"))
   }
 
+  /// While it is read what records name, a record comes, and the app asks for its file.
+  @Test func aWishWhoseRecordIsLaterStays() throws {
+    let a = try Place()
+    let name = try #require(AssetName("sha256-\(String(repeating: "ab", count: 32)).3.jpg"))
+    let (places, folder) = (try a.store.assets.places(), try a.store.assets.folder)
+    let (earlier, use) = (try places.wishes(), try a.store.assets.use())
+    try a.person("photo", name)
+    try a.store.assets.want(name)
+    #expect(try places.wants(use, wishedBefore: earlier, in: folder).names == [name])
+    #expect(try places.wishes() == [name])
+    // One that was there before, and whose name nothing has, goes.
+    #expect(try places.wants(use, wishedBefore: [name], in: folder).names == [])
+    #expect(try places.wishes() == [])
+  }
+
   @Test func aWishIsMetAsSoonAsAnEngineCan() async throws {
     let (a, b) = (try Place(), try Place())
     let name = try a.store.assets.add(bytes, type: "jpg")

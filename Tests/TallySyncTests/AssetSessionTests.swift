@@ -5,8 +5,9 @@ import Tally
 import TallyAssets
 import TallyCRDT
 import TallyStore
-import TallySync
 import Testing
+
+@testable import TallySync
 
 /// Files that travel in sessions, behind the records.
 @Suite(.timeLimit(.minutes(15))) struct AssetSessionTests {
@@ -36,10 +37,6 @@ import Testing
   private func holds(_ store: Store, _ name: AssetName, _ data: Data) throws -> Bool {
     guard let url = try store.assets.url(of: name) else { return false }
     return try Data(contentsOf: url) == data
-  }
-
-  private func addAnn(_ store: Store) throws {
-    try store.write { try $0.execute(sql: "INSERT INTO Person(id, name) VALUES('Person|~|ann', 'Ann')") }
   }
 
   private func addBob(_ store: Store, _ name: AssetName) throws {
@@ -258,19 +255,57 @@ import Testing
     _ = await sessions.result
   }
 
-  @Test func anEngineSaysWhatHasCome() async throws {
+  /// Without the arrival the engine's next pass would be an hour away.
+  @Test func whatAPeerBringsGoesOnToMailboxes() async throws {
     let (a, b) = (try Place(), try Place())
+    let mailbox = MemoryMailbox()
+    var settings = SyncEngine.Settings()
+    settings.interval = .seconds(3_600)
+    let engine = SyncEngine(b.store, settings)
+    await engine.add(mailbox, named: "memory")
+    await engine.resume()
+    for await status in await engine.statusUpdates() where status.peers.first?.lastSuccess != nil { break }
     let avatar = try a.store.assets.add(Self.large, type: "jpg")
     try a.person("avatar", avatar)
     let (left, right) = MemoryConnection.pair()
-    let engine = SyncEngine(b.store)
-    await engine.resume()
     let first = a.store
     async let one = first.sync(over: left)
     _ = try await engine.accept(right, from: "a")
     _ = try await one
     #expect(try holds(b.store, avatar, Self.large))
+    try await wait("the mailbox's file") {
+      mailbox.files.contains { $0.name.hasPrefix("asset1") && $0.bytes.count == Self.large.count }
+    }
     await engine.pause()
+  }
+
+  /// A background task has what it came for.
+  @Test func syncingOnceWaitsForFiles() async throws {
+    let (a, b) = (try Place(), try Place())
+    let avatar = try a.store.assets.add(Self.large, type: "jpg")
+    try a.person("avatar", avatar)
+    var live = SyncSettings()
+    live.isLive = true
+    let (first, settings) = (a.store, live)
+    let engine = SyncEngine(b.store)
+    await engine.add(MemoryTransport(name: "a") { try await first.sync(over: $0, settings) })
+    let status = await engine.syncOnce(within: .seconds(60))
+    #expect(status.peers.first?.assets?.taken == [avatar])
+    #expect(try holds(b.store, avatar, Self.large))
+  }
+
+  /// One side would stay, the other does not: both end with the files.
+  @Test func onlyOneSideIsLive() async throws {
+    let (a, b) = (try Place(), try Place())
+    let avatar = try a.store.assets.add(Self.large, type: "jpg")
+    try a.person("avatar", avatar)
+    var live = SyncSettings()
+    live.isLive = true
+    let (left, right) = MemoryConnection.pair()
+    let (first, settings) = (a.store, live)
+    async let one = first.sync(over: left, settings)
+    let taken = try await b.store.sync(over: right)
+    #expect(try await one.assets?.written == [avatar] && taken.assets?.taken == [avatar])
   }
 
   // MARK: Others
@@ -286,101 +321,6 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: b.store.path + "-assets"))
   }
 
-  /// A peer that breaks the rules ends the session, and nothing else.
-  @Test(arguments: 0..<6) func whatWasNotAskedForIsRefused(_ number: Int) throws {
-    let name = try #require(AssetName("sha256-\(String(repeating: "ab", count: 32)).3.jpg"))
-    let cases: [[SyncMessage]] = [
-      [.piece(1, offset: 0, bytes: [1])], [.stored(1, byteCount: 1)], [.lacks(9)],
-      [.want(1, name, offset: 0), .want(1, name, offset: 0)], [.want(1, name, offset: 3)],
-      [.want(1, name, offset: 0), .stored(1, byteCount: 1 << 40)],
-    ]
-    let messages = cases[number]
-    let a = try Place()
-    try addAnn(a.store)
-    var session = try greeted(a.store)
-    let error = #expect(throws: SyncError.self) {
-      for message in messages { _ = try session.handle(.message(message)) }
-    }
-    #expect(error?.code == .protocolViolation)
-  }
-
-  /// A live session that has said hello to an equal peer.
-  private func greeted(_ store: Store, _ mode: SyncSession.Mode = .live) throws -> SyncSession {
-    var session = SyncSession(mode: mode, carriesFiles: true)
-    let summary = try store.summary()
-    _ = try session.handle(.started(summary))
-    let hello = SyncHello(
-      versions: 1...6, replica: ReplicaID(high: 1, low: 2), digest: SyncDigest(summary), isLive: mode == .live,
-      messageLimit: 1 << 20)
-    _ = try session.handle(.message(.hello(hello)))
-    return session
-  }
-
-  /// A peer whose disk is full asks for nothing more: what it was being given is no reason to stay.
-  @Test func aPeerMayGiveAFileUp() throws {
-    let a = try Place()
-    try addAnn(a.store)
-    var session = try greeted(a.store, .once)
-    _ = try session.handle(.filesListed(FileListing()))
-    let large = try #require(AssetName("sha256-\(String(repeating: "cd", count: 32)).9000000.jpg"))
-    _ = try session.handle(.message(.want(1, large, offset: 0)))
-    _ = try session.handle(.fileOpened(1, isHere: true))
-    for _ in 0..<16 { _ = try session.handle(.fileRead(1, [UInt8](repeating: 0, count: 65_536))) }
-    #expect(!session.isFinished)
-    _ = try session.handle(.message(.settled))
-    #expect(session.isFinished)
-  }
-
-  /// Whether another session is to follow at once depends on whether this one brought anything.
-  @Test(arguments: [false, true]) func aSessionThatEndsFilesSaysWhatIsLeft(_ hasCome: Bool) throws {
-    let a = try Place()
-    try addAnn(a.store)
-    var session = try greeted(a.store, .once)
-    let large = try #require(AssetName("sha256-\(String(repeating: "cd", count: 32)).9000000.jpg"))
-    var listing = FileListing()
-    listing.names = [large]
-    _ = try session.handle(.filesListed(listing))
-    _ = try session.handle(.fileBegun(large, byteCount: 0))
-    if hasCome { _ = try session.handle(.message(.piece(1, offset: 0, bytes: [1]))) }
-    _ = try session.handle(.filesOver)
-    _ = try session.handle(.message(.settled))
-    #expect(session.progress.assets?.isUnfinished == hasCome)
-    // What is on its way comes first, and then the peer's answer.
-    _ = try session.handle(.message(.piece(1, offset: hasCome ? 1 : 0, bytes: [2])))
-    #expect(!session.isFinished)
-    _ = try session.handle(.message(.lacks(1)))
-    #expect(session.isFinished)
-  }
-
-  @Test func aPeerThatDoesNotWaitIsRefused() throws {
-    let a = try Place()
-    try addAnn(a.store)
-    var session = try greeted(a.store)
-    let large = try #require(AssetName("sha256-\(String(repeating: "cd", count: 32)).9000000.jpg"))
-    var listing = FileListing()
-    listing.names = [large]
-    _ = try session.handle(.filesListed(listing))
-    _ = try session.handle(.fileBegun(large, byteCount: 0))
-    let error = #expect(throws: SyncError.self) {
-      for number in 0..<20 {
-        _ = try session.handle(
-          .message(.piece(1, offset: UInt64(number) * 65_536, bytes: [UInt8](repeating: 0, count: 65_536))))
-      }
-    }
-    #expect(error?.code == .protocolViolation)
-  }
-
-  @Test func aMessageAboutFilesNeedsVersion6() throws {
-    let a = try Place()
-    var session = SyncSession(mode: .live)
-    let summary = try a.store.summary()
-    _ = try session.handle(.started(summary))
-    let hello = SyncHello(
-      versions: 1...6, replica: ReplicaID(high: 1, low: 2), digest: SyncDigest(summary), isLive: true,
-      messageLimit: 1 << 20)
-    _ = try session.handle(.message(.hello(hello)))
-    #expect(throws: SyncError.self) { try session.handle(.message(.settled)) }
-  }
 }
 
 /// A connection that breaks after some messages have come.

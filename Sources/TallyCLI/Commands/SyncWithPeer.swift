@@ -100,7 +100,7 @@ extension SyncOutcome {
 }
 
 extension AssetTransfers {
-  /// What this session and the next one have transferred; what is left to do is that of the next.
+  /// Returns the files that this session and the next one have transferred, with the rest that the next one has left.
   fileprivate func followed(by next: AssetTransfers) -> AssetTransfers {
     var both = next
     both.taken = taken + next.taken

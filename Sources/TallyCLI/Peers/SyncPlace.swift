@@ -102,9 +102,9 @@ enum SyncPlace {
   }
 }
 
-/// What a sync has left for the next one.
+/// The reports of a sync, which say what is left for the next one.
 struct SyncRest {
-  /// What a pass through a folder or a relay has done; nil of anything else, which leaves no records.
+  /// The report of a pass through a folder or a relay; nil for any other sync, which leaves no records.
   var mailbox: MailboxReport?
   /// The files of assets that have travelled; nil if none can.
   var assets: AssetTransfers?

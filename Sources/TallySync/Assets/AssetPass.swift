@@ -24,7 +24,7 @@ struct AssetPass {
   private var isCut = false
   /// The files that the place is known to have.
   private var reached: Set<AssetName>
-  /// What the app waited for before it was read what records name: of a later wish the record may be later as well.
+  /// The wishes from before `use` was read.
   private let earlierWishes: Set<AssetName>
   private var report = AssetTransfers()
   private var (bytesRead, bytesWritten) = (0, 0)
@@ -74,10 +74,7 @@ struct AssetPass {
       }
       // Another pass is getting it.
       if (error as? AssetError)?.code == .busy { return }
-      let error = error as? any TallyError
-      report.issues.append(
-        AssetTransfers.Issue(name: name, code: error?.code.rawValue ?? "failed", message: error?.message ?? "it failed")
-      )
+      report.issues.append(AssetTransfers.Issue(name, error))
     }
   }
 
@@ -132,13 +129,10 @@ struct AssetPass {
   // MARK: Getting
 
   private mutating func getAll() async throws {
-    let wishes = try places.wishes()
-    let idle = wishes.filter { folder.has($0) || earlierWishes.contains($0) && !use.names($0.hash) }
-    if !idle.isEmpty { try places.forget(wishes: idle) }
     let wrong = try places.wrong(at: mailbox.identity, store.now)
-    let wanted = use.eager.union(wishes.subtracting(idle)).filter { !folder.has($0) }
+    let wanted = try places.wants(use, wishedBefore: earlierWishes, in: folder).names
     report.wanted = wanted.count
-    for name in wanted.sorted(by: { ($0.byteCount, $0.text) < ($1.byteCount, $1.text) }) {
+    for name in wanted {
       try Task.checkCancellation()
       guard !isOver() else { return }
       if wrong.contains(name) {
@@ -253,6 +247,15 @@ public struct AssetTransfers: Sendable, Equatable {
     public var code: String
     /// The reason in words, for a log.
     public var message: String
+
+    init(name: AssetName, code: String, message: String) {
+      (self.name, self.code, self.message) = (name, code, message)
+    }
+
+    init(_ name: AssetName, _ error: any Error) {
+      let error = error as? any TallyError
+      self.init(name: name, code: error?.code.rawValue ?? "failed", message: error?.message ?? "it failed")
+    }
   }
 
   /// The files that have come.
@@ -270,8 +273,8 @@ public struct AssetTransfers: Sendable, Equatable {
   public var wanted = 0
   /// The number of files that records name and that are not on this device, whether it waits for them or not.
   public var missing = 0
-  /// Whether the pass has ended before all files had travelled, so that records need not wait. An engine passes again
-  /// at once.
+  /// Whether the pass or session has ended before all files had travelled, so that records need not wait. An engine
+  /// begins the next one at once.
   public var isUnfinished = false
 
   /// Why no further file could travel, for a log; nil if all could be tried. Records are not affected.

@@ -23,7 +23,7 @@ extension SyncEngine {
             guard let self, !Task.isCancelled else { return }
             await self.countAssets()
             // What a peer has brought goes on to mailboxes.
-            if await self.status.unsentAssets > 0 { await self.wakeMailboxes() }
+            if await self.status.unsentAssets != 0 { await self.wakeMailboxes() }
           }
         }
       }
@@ -42,7 +42,7 @@ extension SyncEngine {
     }
   }
 
-  /// Says in the status how many files no mailbox is known to have.
+  /// Says in the status how many files no mailbox is known to have, or that the number is unknown.
   func countAssets() async {
     do {
       let count = try await withTaskExecutorPreference(QueueExecutor("tally.assets")) { [store] in
@@ -50,6 +50,7 @@ extension SyncEngine {
       }
       setUnsentAssets(count)
     } catch {
+      setUnsentAssets(nil)
       settings.logger.warning("the files that were not sent are not counted", metadata: ["error": "\(error)"])
     }
   }

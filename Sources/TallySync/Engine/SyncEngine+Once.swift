@@ -52,7 +52,7 @@ extension SyncEngine {
   private func untilRoundsEnded(after before: [String: Int]) async {
     for await status in statusUpdates() {
       let isDone = status.peers.allSatisfy { peer in
-        peer.phase == .live && peer.pending == 0 && !peer.exchangesFiles
+        peer.phase == .live && peer.pending == 0 && !peer.hasFilesUnderWay
           || rounds[peer.id, default: 0] > before[peer.id, default: 0]
       }
       if isDone { return }

@@ -303,7 +303,7 @@ public actor SyncEngine {
       peer.bytesReceived = before.bytesReceived + outcome.bytesReceived
       peer.changesReceived = before.changesReceived + outcome.changes
       if peer.phase != .live { (peer.pending, peer.missing) = (0, 0) }
-      peer.exchangesFiles = false
+      peer.hasFilesUnderWay = false
     }
     if outcome.assets?.isUnfinished == true { wakers[name]?.yield() }
     // Two that are equal at once tell each other no vectors.
@@ -330,7 +330,7 @@ public actor SyncEngine {
 
   private func note(_ step: SyncSession.Progress, _ name: String, _ before: PeerStatus) {
     update(name) { peer in
-      (peer.assets, peer.exchangesFiles) = (step.assets ?? peer.assets, step.exchangesFiles)
+      (peer.assets, peer.hasFilesUnderWay) = (step.assets ?? peer.assets, step.hasFilesUnderWay)
       switch step.phase {
       case .connecting: peer.phase = .connecting
       case .syncing: peer.phase = .syncing
@@ -482,7 +482,7 @@ public actor SyncEngine {
 
   private func forget(_ follower: Int) { followers[follower] = nil }
 
-  func setUnsentAssets(_ count: Int) {
+  func setUnsentAssets(_ count: Int?) {
     guard status.unsentAssets != count else { return }
     status.unsentAssets = count
     publish()

@@ -60,13 +60,14 @@ public struct PeerStatus: Sendable, Equatable, Identifiable {
   public var missing: UInt64?
   /// The number of files of a mailbox that have not arrived yet or cannot be read.
   public var waitingFiles = 0
-  /// What the last session or the last pass through a mailbox did with the files of assets, such as pictures, and what
-  /// is left to do. Nil before the first one, and for a peer whose records can name no files or whose app is too old.
+  /// The files of assets, such as pictures, of the last session or pass through a mailbox: those that have come and
+  /// gone, and those that are left. Nil before the first one, and for a peer whose records can name no files or whose
+  /// app is too old.
   public var assets: AssetTransfers?
   /// Whether the files of all devices are kept there: it is a mailbox that takes files.
   var keepsAssets = false
   /// Whether files are under way in a session, or it is not known yet whether there are any.
-  var exchangesFiles = false
+  var hasFilesUnderWay = false
   /// The peer's replica; nil while unknown, and for a mailbox.
   public var replica: ReplicaID?
   /// The peer's introduction; nil if it has not introduced itself, and for a mailbox.
@@ -118,8 +119,9 @@ public struct SyncStatus: Sendable, Equatable {
   public var isPaused = true
   /// The peers, in the order in which they were added.
   public var peers: [PeerStatus] = []
-  /// The number of files of assets, such as pictures, that are on this device and that no mailbox is known to have.
-  public var unsentAssets = 0
+  /// The number of files of assets, such as pictures, that are on this device and that no mailbox is known to have; nil
+  /// if they could not be counted. The engine's log has the reason.
+  public var unsentAssets: Int? = 0
 
   /// Creates the status of a new engine: paused, and without peers.
   public init() {}

@@ -161,7 +161,7 @@ extension SyncMessage {
     case Tag.done: return .done(try SyncDigest(&reader))
     case Tag.want:
       let (number, text) = (try reader.varint(), try reader.text(limit: fileNameBytes, "the name of a file"))
-      guard let name = AssetName(text) else { throw WireError(.malformed, "a file has a name that is none") }
+      guard let name = AssetName(text) else { throw WireError(.malformed, "the name of a file has another form") }
       return .want(number, name, offset: try reader.varint())
     case Tag.piece:
       let (number, offset) = (try reader.varint(), try reader.varint())

@@ -14,10 +14,10 @@ package final class FileWork: @unchecked Sendable {
   // Only used on the queue.
   private var download: (name: AssetName, file: AssetDownloading)?
   private var source: (number: UInt64, file: AssetSource)?
-  /// What the peer has asked for in vain; no more than a peer can ask for in good faith.
+  /// The files that the peer has asked for in vain. A peer that asks for more of them is not told when they come.
   private var refused = Set<AssetName>()
   private static let refusedLimit = 10_000
-  /// What the app was known to wait for.
+  /// The files that the app waited for at the last listing.
   private var wishes = Set<AssetName>()
   /// The name under which the peer's wrong files are noted.
   private var peer = "peer-"
@@ -46,18 +46,14 @@ package final class FileWork: @unchecked Sendable {
     do {
       guard try folder.exists || store.assets.areNamed() else { return .filesListed(listing) }
       let places = try store.assets.places()
-      // Before what records name: of a later wish the record may be later as well.
-      wishes = try places.wishes()
-      let use = try wishes.isEmpty ? store.assets.shown() : store.assets.use()
-      let idle = wishes.filter { folder.has($0) || !use.names($0.hash) }
-      if !idle.isEmpty { try places.forget(wishes: idle) }
-      wishes.subtract(idle)
+      let earlier = try places.wishes()
+      // Only a wish may be for a file that no row shows.
+      let use = try earlier.isEmpty ? store.assets.shown() : store.assets.use()
+      let wants = try places.wants(use, wishedBefore: earlier, in: folder)
       let wrong = try places.wrong(at: self.peer, store.now)
-      let missing = use.eager.union(wishes).filter { !folder.has($0) }
-      listing.names = missing.subtracting(wrong).sorted {
-        (wishes.contains($0) ? 0 : 1, $0.byteCount, $0.text) < (wishes.contains($1) ? 0 : 1, $1.byteCount, $1.text)
-      }
-      listing.refused = missing.count - listing.names.count
+      wishes = wants.wishes
+      listing.names = wants.names.filter { !wrong.contains($0) }
+      listing.refused = wants.names.count - listing.names.count
       listing.wishes = wishes
       listing.shown = use.shown.intersection(listing.names)
       listing.missing = use.shown.count { !folder.has($0) }
@@ -123,17 +119,12 @@ package final class FileWork: @unchecked Sendable {
 
   private func failed(_ name: AssetName, _ error: any Error) -> SyncSession.Event {
     drop()
-    let error = error as? any TallyError
     if (error as? AssetError)?.code == .busy { return .fileEnded(name, .busy) }
     if (error as? AssetError)?.code == .wrongContent {
       // Without the note it is asked for again in the next session, and refused again.
       try? store.assets.places().note(wrong: name, at: peer, store.now)
     }
-    return .fileEnded(
-      name,
-      .failed(
-        AssetTransfers.Issue(
-          name: name, code: error?.code.rawValue ?? "failed", message: error?.message ?? "it failed")))
+    return .fileEnded(name, .failed(AssetTransfers.Issue(name, error)))
   }
 
   // MARK: Giving
@@ -157,6 +148,7 @@ package final class FileWork: @unchecked Sendable {
     return .fileRead(number, bytes)
   }
 
+  /// Closes that file.
   package func close() { source = nil }
 
   /// Looks whether a file has come that the peer has asked for in vain.

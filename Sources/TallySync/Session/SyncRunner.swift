@@ -31,15 +31,7 @@ package actor SyncRunner {
   private let queue: any WorkQueue
   /// Files are used here.
   private let fileQueue: SystemQueue?
-  /// When the files that are wanted were last listed, and whether they are to be listed again.
-  private var lastListed: Duration?
-  private var (owesListing, hasEndedFiles) = (false, false)
-  /// How long the last listing has taken: the next one comes after some times as long.
-  private var listingTime: Duration = .zero
-  private var lastRetried: Duration = .zero
-  /// When files began to travel, and when the one under way was last seen to go on, with the number of its bytes.
-  private var filesBegan: Duration?
-  private var lastPiece: (at: Duration, number: UInt64, byteCount: UInt64?)?
+  private var pace = FilePace()
   /// A piece of a file that is read once what was said before is on its way.
   private var heldRead: (number: UInt64, offset: UInt64, count: Int)?
   private let time: any SyncTime
@@ -250,6 +242,7 @@ package actor SyncRunner {
   }
 
   private func handle(_ event: SyncSession.Event) throws {
+    if case .filesListed = event { pace.endsListing(time.now) }
     for action in try session.handle(event) { perform(action) }
     outcome.bytesSent = session.progress.bytesSent
     outcome.bytesReceived = session.progress.bytesReceived
@@ -349,23 +342,11 @@ package actor SyncRunner {
     }
   }
 
-  /// Lists the files that are wanted: it reads all rows that name some, so not after each of many changes.
   private func listFiles() {
-    let now = time.now
-    let pause = session.isLive ? max(.seconds(1), min(.seconds(10), listingTime * 5)) : .zero
-    owesListing = lastListed.map { now - $0 < pause } ?? false
-    guard !owesListing else { return }
-    lastListed = now
+    guard pace.beginsListing(isLive: session.isLive, time.now) else { return }
     let peer = session.peerReplica
-    perform { [weak self, time] files in
-      let event = files.list(from: peer)
-      let length = time.now - now
-      Task { await self?.note(listingTime: length) }
-      return event
-    }
+    perform { $0.list(from: peer) }
   }
-
-  private func note(listingTime length: Duration) { listingTime = length }
 
   /// Reads a piece of a file unless others still wait to be sent: a live change does not wait for a megabyte.
   private func readFile() {
@@ -374,42 +355,27 @@ package actor SyncRunner {
     perform { $0.read(number, offset, count) }
   }
 
-  /// What time brings: another listing, another attempt, the end of a wait.
+  /// Does for files what time brings: another listing, another attempt, the end of a wait.
   private func lookAfterFiles() {
-    guard work.files != nil, session.exchangesFiles else { return }
-    let now = time.now
-    if owesListing { listFiles() }
+    guard session.exchangesFiles else { return }
+    if pace.owesListing { listFiles() }
     if session.isLive {
       // Also what another process has brought, which tells this one nothing.
       perform { $0.lookForRefused() }
-      if now - lastRetried >= settings.timeout {
-        lastRetried = now
+      if pace.retries(after: settings.timeout, time.now) {
         feed.yield(.event(.filesDue))
         perform { $0.lookForWishes() }
       }
     }
-    // Only while it is the peer's turn: what has come before is read, and what comes is put aside, as long as it takes.
-    guard let asking = session.files.asking, asking.isAsked, !asking.isComplete, asking.kept == asking.byteCount else {
-      lastPiece = nil
-      return
-    }
-    if let last = lastPiece, last.number == asking.number, last.byteCount == asking.byteCount {
-      if now - last.at > settings.timeout { feed.yield(.event(.fileStalled(asking.number))) }
-    } else {
-      lastPiece = (now, asking.number, asking.byteCount)
+    if let number = pace.stalled(session.files.asking, after: settings.timeout, time.now) {
+      feed.yield(.event(.fileStalled(number)))
     }
   }
 
   /// Ends the exchange of files in a session that is not live once it has taken the time that it may.
   private func checkFileTime() {
     guard let limit = settings.fileTime, session.exchangesFiles, !session.isLive else { return }
-    guard let began = filesBegan else {
-      if session.files.asking?.byteCount != nil { filesBegan = time.now }
-      return
-    }
-    guard time.now - began > limit, !hasEndedFiles else { return }
-    hasEndedFiles = true
-    feed.yield(.event(.filesOver))
+    if pace.ends(session.files.asking, after: limit, time.now) { feed.yield(.event(.filesOver)) }
   }
 
   private func perform(_ job: @escaping @Sendable (FileWork) -> SyncSession.Event?) {

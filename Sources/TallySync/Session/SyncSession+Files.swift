@@ -77,7 +77,7 @@ extension SyncSession {
     guard exchangesFiles, !isRenewing else { return }
     defer {
       let isIdle = files.asking == nil && files.giving == nil && files.wanted.isEmpty
-      progress.exchangesFiles = !isIdle || files.owesWord || !files.peerSettled || files.retriesWishes
+      progress.hasFilesUnderWay = !isIdle || files.owesWord || !files.peerSettled || files.retriesWishes
     }
     giveMore(&actions)
     guard isEqual, files.asking == nil else { return }
@@ -99,7 +99,7 @@ extension SyncSession {
       files.sentSettled = true
       giveWord(&actions)
     } else if isLive, files.hasListed {
-      // Where somebody writes all the time, one listing follows the other.
+      // While records change all the time, one listing follows the other.
       giveWord(&actions)
     }
   }

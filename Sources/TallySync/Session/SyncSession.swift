@@ -165,7 +165,7 @@ public struct SyncSession: Sendable {
     /// The file that is being received, and the number of its bytes that are here; nil if none is.
     public var file: AssetName?, fileDone: UInt64 = 0
     /// Whether files are still to travel in either direction, or it is not known yet.
-    public internal(set) var exchangesFiles = false
+    public internal(set) var hasFilesUnderWay = false
     /// The numbers of bytes of files sent and received.
     public var fileBytesSent: UInt64 = 0, fileBytesReceived: UInt64 = 0
     /// Whether a delta that has arrived is being joined.

@@ -94,7 +94,7 @@ package final class MergeHistory {
       let device = below(Self.devices)
       time.value += 1000
       try step(device)
-      // The oracle makes a device of its own each time.
+      // The oracle reads the whole store.
       if below(4) == 0 { try check(device) }
     }
     try end()
