@@ -272,6 +272,16 @@ extension Visibility {
     return alive[name] ?? StateVector()
   }
 
+  /// The touches that keep a record alive until a delete of it has seen them: of itself, of its relationships, and of
+  /// the living records below it, also while another record stands for it and owns them.
+  /// - Throws: what the source throws.
+  package func touches(of name: AnyRecordName) throws(Source.Failure) -> StateVector {
+    var sum = try lookUp(name)?.touches ?? StateVector()
+    for dot in try source.liveTags(of: name) { sum.include(dot) }
+    for child in Set(try source.owned(by: name)) { sum.merge(try survivingTouches(of: child)) }
+    return sum
+  }
+
   private func combine(_ name: AnyRecordName, _ children: [AnyRecordName]) throws(Source.Failure) -> StateVector {
     guard let own = try lookUp(name) else { return StateVector() }
     if own.isBeaten { return StateVector() }

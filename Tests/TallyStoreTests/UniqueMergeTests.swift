@@ -237,6 +237,26 @@ import Testing
     try expectEqual(lab)
   }
 
+  /// A delete of the record itself that had been undone by then, by something else than a field.
+  @Test(arguments: [
+    "INSERT INTO Tag_related(source, target) VALUES('Tag|~|b', 'Tag|~|a')",
+    "INSERT INTO Icon(id, file, tag) VALUES('Icon|~|c', 'g', 'Tag|~|b')",
+  ]) func aDeleteThatWasUndoneDoesNotCountAfterAMerge(_ edit: String) throws {
+    let lab = try twoTags(.hook)
+    try lab.a.run("DELETE FROM Tag WHERE id = 'Tag|~|b'")
+    try lab.b.run(edit)
+    try lab.a.apply(lab.b.delta(since: lab.a.vector))
+    #expect(try tags(lab.a).count == 2)
+    #expect(try lab.b.mergeDuplicates().merged == merged(["Tag|~|b": "Tag|~|a"]))
+    try lab.a.run("DELETE FROM Tag WHERE id = 'Tag|~|a'")
+    try lab.sync()
+    #expect(try lab.a.mergeDuplicates().restored == [AnyRecordName("Tag|~|b")])
+    #expect(try tags(lab.a) == ["Tag|~|b Work"])
+    try lab.sync()
+    #expect(try lab.b.mergeDuplicates().isEmpty)
+    try expectEqual(lab)
+  }
+
   @Test(arguments: CapturePath.allCases) func whatIsDeletedAfterTheMergeStaysDeleted(_ path: CapturePath) throws {
     let lab = try twoTags(path)
     try lab.a.mergeDuplicates()

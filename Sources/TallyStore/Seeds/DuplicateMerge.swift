@@ -111,11 +111,11 @@ struct DuplicateMerge {
     #endif
     // What the database of this device refuses is there all the same.
     let facts = SnapshotFacts(reader, countsRefusals: false)
-    guard let own = try facts.facts(of: name), !own.isBeaten, !state.personalContext.covers(state.touches),
-      let successor = try reader.successor(of: name), try !Visibility(facts).isVisible(successor)
+    let visibility = Visibility(facts)
+    guard let own = try facts.facts(of: name), !own.isBeaten, let successor = try reader.successor(of: name),
+      try !visibility.isVisible(successor), case let edits = try visibility.touches(of: name),
+      !state.personalContext.covers(edits)
     else { return false }
-    var edits = state.touches
-    for dot in try facts.liveTags(of: name) { edits.include(dot) }
     // One of the merges is enough: several devices may have made the same one.
     var merges = [state.deletes.filter { $0.stamp.rank == .adopted }]
     var (next, known): (AnyRecordName?, Set<AnyRecordName>) = (try reader.forward(of: name), [name])

@@ -53,6 +53,8 @@ package final class MergeHistory {
   private let time = ShredStage.Clock(1_000_000)
   /// The tags that a person has deleted, each with all that the device knew to have given way to it.
   var deleted = Set<String>()
+  /// For each tag that was deleted the tags of which the device knew a merge, with that tag or another.
+  private var merged: [String: Set<String>] = [:]
   /// Where the stores are; nil if they are in memory.
   private let folder: URL?
 
@@ -188,17 +190,33 @@ package final class MergeHistory {
   private func delete(_ device: Int, _ tag: String) throws {
     let store = devices[device].store
     deleted.formUnion(try Self.tags.filter { try successor(store, $0) == tag } + [tag])
+    merged[tag, default: []].formUnion(try Self.tags.filter { try knowsMerge(store, $0) })
     try write(device, "DELETE FROM Tag WHERE id = ?", [tag.databaseValue])
   }
 
+  /// Whether a device knows that a tag gave way to another, now or before.
+  private func knowsMerge(_ store: Store, _ tag: String) throws -> Bool {
+    try store.history(of: try AnyRecordName(tag))?.deletes.contains { $0.stamp.rank == .adopted } == true
+  }
+
+  /// Whether a tag was deleted, or counts as deleted: it gave way to two records on two devices, and one of the two was
+  /// deleted with knowledge of the other merge.
+  private func countsAsDeleted(_ tag: String) throws -> Bool {
+    if deleted.contains(tag) { return true }
+    return try path(devices[0].store, tag).contains { merged[$0]?.contains(tag) == true }
+  }
+
   /// The record that stands for a tag in the end.
-  func successor(_ store: Store, _ tag: String) throws -> String {
-    var (last, known) = (tag, Set([tag]))
-    while let next = try store.history(of: try AnyRecordName(last))?.replacedBySeed {
-      last = next.text
-      guard known.insert(last).inserted else { throw MergeFailure("\(tag) has given way to itself") }
+  func successor(_ store: Store, _ tag: String) throws -> String { try path(store, tag).last ?? tag }
+
+  /// The records to which a tag gave way, in turn.
+  private func path(_ store: Store, _ tag: String) throws -> [String] {
+    var path = [tag]
+    while let next = try store.history(of: try AnyRecordName(path[path.count - 1]))?.replacedBySeed {
+      guard !path.contains(next.text) else { throw MergeFailure("\(tag) has given way to itself") }
+      path.append(next.text)
     }
-    return last
+    return path
   }
 
   private func restore(_ device: Int, _ name: String) throws {
@@ -314,10 +332,13 @@ package final class MergeHistory {
     try check(device)
   }
 
-  /// Deletes a record on a device that does not know what has just given way to it, and shows that as well. That stays.
+  /// Deletes a record on a device that does not know what has just given way to it, and shows that as well. That stays,
+  /// unless it had given way before: then the device knows of a merge, and that cannot be distinguished.
   private func delete(on other: Int, _ merged: [AnyRecordName: AnyRecordName], by device: Int) throws {
     let shown = Set(try shown(other, "Tag"))
-    let pairs = merged.filter { shown.contains($0.key.text) && shown.contains($0.value.text) }
+    let pairs = try merged.filter { name, into in
+      try shown.contains(name.text) && shown.contains(into.text) && !knowsMerge(devices[other].store, name.text)
+    }
     guard let remaining = pairs.values.min() else { return }
     try delete(other, remaining.text)
     try pull(device, other)
@@ -428,13 +449,13 @@ package final class MergeHistory {
     let store = devices[0].store
     let shown = Set(try shown(0, "Tag"))
     for name in Self.notes + Self.icons {
-      guard let tag = try reference(store, name), !deleted.contains(tag) else { continue }
+      guard let tag = try reference(store, name), try !countsAsDeleted(tag) else { continue }
       let seen = try seenReference(store, name.hasPrefix("Note") ? "Note" : "Icon", name)
       guard let seen, shown.contains(seen) else {
         throw MergeFailure("\(name) has lost \(tag), and shows \(seen ?? "nothing")")
       }
     }
-    for tag in Self.tags where !deleted.contains(tag) && !shown.contains(tag) {
+    for tag in Self.tags where try !shown.contains(tag) && !countsAsDeleted(tag) {
       guard try store.history(of: try AnyRecordName(tag)) != nil else { continue }
       let successor = try successor(store, tag)
       guard shown.contains(successor) else {
