@@ -8,7 +8,7 @@ import Testing
 
 @testable import TallySync
 
-/// What a session does with files, message by message, and when its runner does it.
+/// The rules of file transfer in a session: which messages it accepts, how it answers, and the timing of its runner.
 @Suite struct AssetSessionRuleTests {
   typealias Place = AssetFileTests.Place
 

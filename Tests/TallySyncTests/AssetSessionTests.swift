@@ -320,7 +320,6 @@ import Testing
     #expect(given.assets == nil && taken.assets == nil && taken.changes == 1)
     #expect(!FileManager.default.fileExists(atPath: b.store.path + "-assets"))
   }
-
 }
 
 /// A connection that breaks after some messages have come.

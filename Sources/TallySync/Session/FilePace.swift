@@ -1,5 +1,5 @@
-/// When a session's runner does what concerns files: how often it lists those that it lacks, when it tries again, and
-/// when it stops to wait.
+/// The timing of file transfers in a session: when the runner lists the files that are missing, when it tries again,
+/// and when it gives up.
 struct FilePace {
   /// When the last listing began, how long it took, and whether another one waits.
   private var lastListed: Duration?
@@ -32,8 +32,8 @@ struct FilePace {
     return true
   }
 
-  /// Returns the number of a request of which nothing has come for too long. Only the peer's turn counts: what has come
-  /// before is read, and what comes is put aside, for as long as it takes.
+  /// Returns the number of the request if the peer has sent nothing for longer than `limit`; otherwise nil. The time
+  /// that this side takes to read earlier bytes, or to store received ones, does not count.
   mutating func stalled(_ asking: SessionFiles.Asking?, after limit: Duration, _ now: Duration) -> UInt64? {
     guard let asking, asking.isAsked, !asking.isComplete, asking.kept == asking.byteCount else {
       lastPiece = nil

@@ -53,8 +53,8 @@ package final class MergeHistory {
   private let time = ShredStage.Clock(1_000_000)
   /// The tags that a person has deleted, each with all that the device knew to have given way to it.
   var deleted = Set<String>()
-  /// For each tag that was deleted the tags of which the device knew a merge, with that tag or another.
-  private var merged: [String: Set<String>] = [:]
+  /// For each deleted tag, the tags that the deleting device knew to have been merged into that tag or another one.
+  private var knownMerges: [String: Set<String>] = [:]
   /// Where the stores are; nil if they are in memory.
   private let folder: URL?
 
@@ -190,7 +190,7 @@ package final class MergeHistory {
   private func delete(_ device: Int, _ tag: String) throws {
     let store = devices[device].store
     deleted.formUnion(try Self.tags.filter { try successor(store, $0) == tag } + [tag])
-    merged[tag, default: []].formUnion(try Self.tags.filter { try knowsMerge(store, $0) })
+    knownMerges[tag, default: []].formUnion(try Self.tags.filter { try knowsMerge(store, $0) })
     try write(device, "DELETE FROM Tag WHERE id = ?", [tag.databaseValue])
   }
 
@@ -203,7 +203,7 @@ package final class MergeHistory {
   /// deleted with knowledge of the other merge.
   private func countsAsDeleted(_ tag: String) throws -> Bool {
     if deleted.contains(tag) { return true }
-    return try path(devices[0].store, tag).contains { merged[$0]?.contains(tag) == true }
+    return try path(devices[0].store, tag).contains { knownMerges[$0]?.contains(tag) == true }
   }
 
   /// The record that stands for a tag in the end.
