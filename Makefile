@@ -322,7 +322,7 @@ soak: setup
 # The seeds of each tier that the gate plays, in its release build. They are the same each time.
 SEEDS = --count 15 --count core=2000 --count forged=1000 --count store=100 --count copies=100 --count seeds=100 --count world=40 \
   --count relay=40 --count rawsql=50 --count shred=20 --count counters=1000 --count extrema=500 --count order=100 \
-  --count cloudkit=40 --count assets=30
+  --count cloudkit=40 --count assets=30 --count lens=150
 
 simulate: setup
 	$(RELEASE) --product Soak

@@ -49,7 +49,7 @@ for tier in core forged store copies seeds world relay cloudkit rawsql damage va
   steps+=("$(scaled 2) soak-$tier: make soak SOAK_SECONDS=$(($(scaled 2) * 60)) FLAGS='--tier $tier --first $first'")
 done
 # Of these so many, however long it takes: TIER COUNT MINUTES.
-for tier in "counters 20000 25" "extrema 20000 12" "order 20000 22" "unique 20000 40" "merge 20000 60"; do
+for tier in "counters 20000 25" "extrema 20000 12" "order 20000 22" "unique 20000 40" "merge 20000 60" "lens 5000 20"; do
   read -r tier count minutes <<<"$tier"
   steps+=("$(scaled "$minutes") soak-$tier: make soak SOAK_SECONDS=100000 FLAGS='--tier $tier --first $first --count $(scaled "$count")'")
 done

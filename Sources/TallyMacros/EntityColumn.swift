@@ -39,20 +39,21 @@
     /// A column of a coding; with a default that is the column's own if it is one literal for every record.
     private static func required(
       _ name: String, _ coding: FieldCoding<Value>, _ value: @escaping @Sendable () -> Value, isConstant: Bool,
-      wireName: String?
+      wireName: String?, from source: FieldSource? = nil
     ) -> Self {
       let columnDefault = isConstant && coding.takesDefault ? coding.stored(value()) : .null
-      let field = FieldSchema(name, coding.kind, default: columnDefault, wireName: wireName)
+      let field = FieldSchema(name, coding.kind, default: columnDefault, wireName: wireName, from: source)
       return Self(
         name, .field(field), takesNull: columnDefault.isNull, isJSON: coding.kind == .json, fallback: value,
         decode: { $0.isNull ? nil : coding.decode($0) }, encode: coding.encode)
     }
 
     /// A column that may be null.
-    private static func nullable<Wrapped>(_ name: String, _ coding: FieldCoding<Wrapped>, wireName: String?) -> Self
-    where Value == Wrapped? {
+    private static func nullable<Wrapped>(
+      _ name: String, _ coding: FieldCoding<Wrapped>, wireName: String?, from source: FieldSource? = nil
+    ) -> Self where Value == Wrapped? {
       Self(
-        name, .field(FieldSchema(name, coding.kind, wireName: wireName)), takesNull: true,
+        name, .field(FieldSchema(name, coding.kind, wireName: wireName, from: source)), takesNull: true,
         isJSON: coding.kind == .json, fallback: { nil },
         decode: { $0.isNull ? .some(nil) : coding.decode($0).map(Optional.some) },
         encode: { try $0.map(coding.encode) ?? .null })
@@ -264,6 +265,46 @@
     ) -> RefusedColumn<Refusal.RequiredPosition> { RefusedColumn() }
   }
 
+  // MARK: - Which columns take the place of others
+
+  extension EntityColumn where Value: FieldValue {
+    /// Returns a column of a type with a kind of its own that takes the place of an older one.
+    public static func column(
+      _ name: String, default value: @autoclosure @escaping @Sendable () -> Value, isConstant: Bool,
+      wireName: String? = nil, from source: FieldSource
+    ) -> Self {
+      required(name, .plain(), value, isConstant: isConstant, wireName: wireName, from: source)
+    }
+  }
+
+  extension EntityColumn where Value: RawRepresentable, Value.RawValue: FieldValue {
+    /// Returns a column of raw values that takes the place of an older one.
+    public static func column(
+      _ name: String, default value: @autoclosure @escaping @Sendable () -> Value, isConstant: Bool,
+      wireName: String? = nil, from source: FieldSource
+    ) -> Self {
+      required(name, .raw(), value, isConstant: isConstant, wireName: wireName, from: source)
+    }
+  }
+
+  extension EntityColumn {
+    /// Returns a column of a type with a kind of its own, or null, that takes the place of an older one.
+    public static func column<Wrapped: FieldValue>(
+      _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName: String? = nil,
+      from source: FieldSource
+    ) -> Self where Value == Wrapped? {
+      nullable(name, .plain(), wireName: wireName, from: source)
+    }
+
+    /// Returns a column of raw values, or null, that takes the place of an older one.
+    public static func column<Wrapped: RawRepresentable & Sendable>(
+      _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName: String? = nil,
+      from source: FieldSource
+    ) -> Self where Value == Wrapped?, Wrapped.RawValue: FieldValue {
+      nullable(name, .raw(), wireName: wireName, from: source)
+    }
+  }
+
   // MARK: - Which columns there are not
 
   // An overload that is unavailable loses against one that is available and worse, such as that for JSON. So what has
@@ -345,6 +386,13 @@
       _ name: String, default _: @autoclosure () -> Value? = nil, isConstant _: Bool = false, wireName _: String? = nil,
       download _: AssetDownload
     ) -> RefusedColumn<Refusal.NoAsset> { RefusedColumn() }
+
+    /// Refuses a lens for a property whose column is no text, number, Boolean value or date.
+    @_disfavoredOverload
+    public static func column(
+      _ name: String, default _: @autoclosure () -> Value? = nil, isConstant _: Bool = false, wireName _: String? = nil,
+      from _: FieldSource
+    ) -> RefusedColumn<Refusal.NoLens> { RefusedColumn() }
 
     /// Unavailable: no column can hold this type.
     @_disfavoredOverload

@@ -90,6 +90,7 @@
   /// @Entity struct Score {
   ///   var id = RecordName<Score>()
   ///   @Field(renamedFrom: "value") var points = 0
+  ///   @Field(from: .lens("price", .real, .scale(100))) var cents: Int?
   ///   @Field(onDelete: .cascade) var game: RecordName<Game>?
   /// }
   /// ```
@@ -97,6 +98,8 @@
   /// - Parameters:
   ///   - renamedFrom: the name under which the field was first declared, which remains its name on other devices and in
   ///     the file. Keep it however often the property is renamed. References cannot be renamed.
+  ///   - from: for a text, a number, a Boolean value or a date: the older field whose place it takes, such as
+  ///     `.lens("price", .real, .scale(100))`; see `FieldSource`. It cannot change.
   ///   - onDelete: for a reference: what happens to this record when the target is deleted; by default `.nullify`.
   ///   - isIndexed: for a reference: whether its column has an index; by default true. Without one, deleting a target
   ///     reads the whole table.
@@ -104,8 +107,8 @@
   ///   - download: for an asset: when a device gets its file; by default when the app asks for it.
   @attached(peer)
   public macro Field(
-    renamedFrom: String? = nil, onDelete: DeleteRule = .nullify, isIndexed: Bool = true, within: String? = nil,
-    download: AssetDownload = .lazy
+    renamedFrom: String? = nil, from: FieldSource? = nil, onDelete: DeleteRule = .nullify, isIndexed: Bool = true,
+    within: String? = nil, download: AssetDownload = .lazy
   ) = #externalMacro(module: "TallyMacroPlugin", type: "FieldExpansion")
 
   /// The way in which a property of an `@Entity` merges if it is not that the later write wins.

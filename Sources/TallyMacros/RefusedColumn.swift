@@ -39,6 +39,8 @@
     public enum NoPosition {}
     /// A property with a way of downloading that is not an asset.
     public enum NoAsset {}
+    /// A property that takes the place of another field, and to which no lens leads.
+    public enum NoLens {}
   }
 
   /// A number that may be too large for SQLite's integers. Conforming a type refuses it as a column.
@@ -107,6 +109,15 @@
   extension RefusedColumn where Reason == Refusal.NoAsset {
     /// Unavailable, so the compiler reports the reason at the property's declaration.
     @available(*, unavailable, message: "Only an asset is downloaded: make it AssetName?")
+    public var property: EntitySchema.Property { fatalError("refused") }
+  }
+
+  extension RefusedColumn where Reason == Refusal.NoLens {
+    /// Unavailable, so the compiler reports the reason at the property's declaration.
+    @available(
+      *, unavailable,
+      message: "Only a plain text, number, Bool or date takes the place of another field: remove 'from'"
+    )
     public var property: EntitySchema.Property { fatalError("refused") }
   }
 

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ConvergenceTests {
   private static let counts: [SimulationTier: Int] = [
     .core: 40, .forged: 20, .store: 2, .copies: 2, .seeds: 2, .world: 1, .relay: 1, .rawsql: 2, .damage: 1, .value: 1,
-    .shred: 1, .unique: 2, .merge: 4, .counters: 3, .extrema: 4, .order: 1,
+    .shred: 1, .unique: 2, .merge: 4, .counters: 3, .extrema: 4, .order: 1, .lens: 2,
   ]
 
   /// On a thread of its own: a live session needs the tasks' threads.

@@ -339,6 +339,7 @@ private enum Sources_TallyMacros_Macros_swift_2 {
 @Entity struct Score {
   var id = RecordName<Score>()
   @Field(renamedFrom: "value") var points = 0
+  @Field(from: .lens("price", .real, .scale(100))) var cents: Int?
   @Field(onDelete: .cascade) var game: RecordName<Game>?
 }
 }

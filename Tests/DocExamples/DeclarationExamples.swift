@@ -164,6 +164,29 @@ let schema = EntitySchema(type: "Note", fields: [])
 _ = schema
 }
 
+// Sources/TallySchema/Schema/Lens.swift
+private func Sources_TallySchema_Schema_Lens_swift_1() throws {
+let states = Lens.map([false: "open", true: "done", true: "paid"])
+let item = EntitySchema(
+  "Item", .integer("cents", from: .lens("price", .real, .scale(100))),
+  .integer("shelf", from: .lens("shelfName", .text, .digits)),
+  .text("state", default: "open", from: .lens("done", .bool, default: false, states)))
+_ = states
+_ = item
+}
+
+// Sources/TallySchema/Schema/Lens.swift
+private func Sources_TallySchema_Schema_Lens_swift_2() throws {
+let item = EntitySchema("Item", .text("title"), .integer("cents", from: .lens("price", .real, .scale(100))))
+_ = item
+}
+
+// Sources/TallySchema/Schema/Lens.swift
+private func Sources_TallySchema_Schema_Lens_swift_3() throws {
+let price = FieldSource.lens("price", .real, .scale(100))
+_ = price
+}
+
 // Sources/TallySchema/Schema/OrderedList.swift
 private func Sources_TallySchema_Schema_OrderedList_swift_1() throws {
 try Chapter.inBook.move(db, intro, to: .before(ending), of: novel)

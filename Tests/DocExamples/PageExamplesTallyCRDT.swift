@@ -23,6 +23,35 @@ import TallyCRDT
   import TallyCloudKit
 #endif
 
+// Sources/Tally/Tally.docc/MigrationsAndVersions.md
+private enum Sources_Tally_Tally_docc_MigrationsAndVersions_md_1 {
+struct Product: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema(
+    "Product", .text("title", default: ""), .integer("cents", from: .lens("price", .real, .scale(100))))
+  var id = RecordName<Product>()
+  var title = ""
+  var cents: Int?
+}
+}
+
+// Sources/Tally/Tally.docc/MigrationsAndVersions.md
+private func Sources_Tally_Tally_docc_MigrationsAndVersions_md_2() throws {
+let errand = EntitySchema(
+  "Errand",
+  .text(
+    "state", default: "open",
+    from: .lens("done", .bool, default: false, .map([false: "open", true: "done", true: "paid"]))))
+_ = errand
+}
+
+// Sources/Tally/Tally.docc/MigrationsAndVersions.md
+private func Sources_Tally_Tally_docc_MigrationsAndVersions_md_3() throws {
+let product = EntitySchema(
+  "Product", .integer("cents", from: .lens("price", .real, .scale(100))),
+  .text("amount", from: .lens("cents", .integer, .digits)))
+_ = product
+}
+
 // Sources/Tally/Tally.docc/OrderedLists.md
 private enum Sources_Tally_Tally_docc_OrderedLists_md_1 {
 struct Song: Entity, Codable, FetchableRecord, PersistableRecord {

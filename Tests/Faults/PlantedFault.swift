@@ -223,6 +223,15 @@ package struct PlantedFault: OptionSet, Sendable {
   /// A file is evicted whether another place has it or not.
   package static let onlyCopyEvicted = PlantedFault(rawValue: 1 << 121)
 
+  // MARK: Of lenses
+
+  /// A write of a newer field leaves the older one as it is.
+  package static let lensNotFollowed = PlantedFault(rawValue: 1 << 122)
+  /// An older value that a write of the newer field leaves equal keeps its stamp.
+  package static let oldColumnUnstamped = PlantedFault(rawValue: 1 << 123)
+  /// A newer column does not follow a later write of the older field that comes from another device.
+  package static let lensNotShown = PlantedFault(rawValue: 1 << 124)
+
   // MARK: Of damage
 
   /// A delta takes up a state that is not what was last written.

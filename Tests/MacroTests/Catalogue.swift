@@ -54,6 +54,17 @@
     static let limit = 3
   }
 
+  enum Stage: String { case open, done, paid }
+
+  @Entity struct Errand: Equatable {
+    var id = RecordName<Errand>()
+    @Field(from: .lens("price", .real, .scale(100))) var cents: Int?
+    @Field(from: .lens("done", .bool, default: false, .map([false: "open", true: "done", true: "paid"])))
+    var stage: Stage = .open
+    @Field(renamedFrom: "place", from: .lens("shelf", .text, default: "1", .digits, keepsOldApps: false)) var aisle = 1
+    @Field(from: .lens("mood", .integer, .map([1: "good", 2: "bad"]))) var feeling: Mood?
+  }
+
   @Entity struct Match: Equatable {
     var id = RecordName<Match>()
     @Field(.counter) var score = 0

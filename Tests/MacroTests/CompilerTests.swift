@@ -37,6 +37,7 @@
     @Test(arguments: [
       "var owner: PersonID?", "var level: Level = .easy, other: Level?", "var bytes: [UInt8] = []",
       "@Field(onDelete: .deny, isIndexed: false) var owner: Person.ID?", "var names: [String: PersonID] = [:]",
+      "@Field(from: .lens(\"old\", .bool, .map([true: \"easy\"]))) var level: Level?",
     ])
     func whatFitsCompiles(_ property: String) throws { #expect(try errors(inGameWith: property) == []) }
 
@@ -86,6 +87,14 @@
       (
         "@Field(within: \"owner\") var level: Level?",
         "'property' is unavailable: Only a position is 'within' a list: make it ListPosition?"
+      ),
+      (
+        "@Field(from: .lens(\"old\", .text, .digits)) var owner: PersonID?",
+        "'property' is unavailable: Only a plain text, number, Bool or date takes the place of another field: remove 'from'"
+      ),
+      (
+        "@Field(from: .lens(\"old\", .text, .digits)) var tags: [String] = []",
+        "'property' is unavailable: Only a plain text, number, Bool or date takes the place of another field: remove 'from'"
       ),
       (
         "var opaque: Opaque = Opaque()",

@@ -293,6 +293,21 @@
         fix: "Remove '@Field'", game(declaration))
     }
 
+    @Test(arguments: [
+      ("", "var owner: RecordName<Person>?", "a reference"), ("", "var place: ListPosition?", "a position"),
+      ("", "var photo: AssetName?", "an asset"), ("", "var token: UUID?", "kept as bytes"),
+      (".counter", "var score = 0", "a counter"),
+      (".greatest", "var best = 0", "a number that keeps the greatest or the least"),
+    ])
+    func whatCannotTakeThePlaceOfAnotherFieldIsRefused(_ merge: String, _ declaration: String, _ kind: String) throws {
+      let name = declaration.dropFirst(4).prefix { $0.isLetter }
+      let (first, rest) = merge.isEmpty ? ("", "") : ("\(merge), ", "@Field(\(merge)) ")
+      try expectRefused(
+        game("@Field(\(first)from: .lens(\"old\", .text, .digits)) \(declaration)"), at: 3, 10 + first.count,
+        "'\(name)' is \(kind), and only a plain text, number, Bool or date takes the place of another field",
+        fix: "Remove 'from'", game("\(rest)\(declaration)"))
+    }
+
     @Test(arguments: ["static var title = \"\"", "var title: String { \"\" }"])
     func aFieldAttributeOnWhatIsNoColumnIsRefused(_ declaration: String) throws {
       try expectRefused(

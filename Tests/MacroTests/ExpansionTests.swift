@@ -31,6 +31,22 @@
       #expect(text.components(separatedBy: "init(").count == 3, "its own, and the one from a row: \(text)")
     }
 
+    @Test func whatAFieldTakesThePlaceOfIsPassedOn() throws {
+      let text = try Refusals.expand(
+        """
+        @Entity struct Item {
+          var id = RecordName<Item>()
+          @Field(renamedFrom: "pence", from: .lens("price", .real, .scale(100))) var cents: Int?
+          @Field(from: .lens("done", .bool, default: false, .map([false: "open", true: "done"]))) var state = "open"
+        }
+        """
+      ).text
+      let column = "column(\"cents\", wireName: \"pence\", from: .lens(\"price\", .real, .scale(100)))"
+      #expect(text.contains("EntityColumn<Item, Int?>.\(column)"), "\(text)")
+      let source = ".lens(\"done\", .bool, default: false, .map([false: \"open\", true: \"done\"]))"
+      #expect(text.contains("column(\"state\", default: \"open\", isConstant: true, from: \(source))"), "\(text)")
+    }
+
     @Test func selfMeansTheStructAlsoWhereTheCodeIsNested() throws {
       let text = try Refusals.expand(
         """

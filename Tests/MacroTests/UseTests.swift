@@ -182,6 +182,35 @@
       }
     }
 
+    @Test func aFieldTakesThePlaceOfOneThatAnOlderVersionHas() throws {
+      let expected = EntitySchema(
+        "Errand", .integer("cents", from: .lens("price", .real, .scale(100))),
+        .text(
+          "stage", default: "open",
+          from: .lens("done", .bool, default: false, .map([false: "open", true: "done", true: "paid"]))),
+        .integer(
+          "aisle", default: 1, renamedFrom: "place",
+          from: .lens("shelf", .text, default: "1", .digits, keepsOldApps: false)),
+        .text("feeling", from: .lens("mood", .integer, .map([1: "good", 2: "bad"]))))
+      #expect(Errand.schema == expected)
+      let old = try Store(
+        inMemory: Schema([EntitySchema("Errand", .real("price"), .bool("done", default: false), .integer("mood"))]))
+      let new = try Store(inMemory: Schema(Errand.self))
+      try old.write {
+        try $0.execute(sql: "INSERT INTO Errand(id, price, done, mood) VALUES('Errand|~|1', 1.25, 1, 2)")
+      }
+      try old.sync(with: new)
+      let errand = try #require(try new.read { try Errand.fetchOne($0) })
+      #expect(try errand == Errand(id: RecordName(key: "1"), cents: 125, stage: .done, aisle: 1, feeling: .bad))
+      try new.write { db in
+        var errand = errand
+        try errand.updateChanges(db) { ($0.cents, $0.stage) = (250, .paid) }
+      }
+      try new.sync(with: old)
+      let sql = "SELECT price || ' ' || done || ' ' || mood FROM Errand"
+      #expect(try old.read { try String.fetchOne($0, sql: sql) } == "2.5 1 2")
+    }
+
     @Test func aRenamedFieldIsTheSameForAnOlderVersion() throws {
       let old = try Store(
         inMemory: Schema([EntitySchema("House", deleteWins: true, .text("cost", default: "0")), Person.schema]))

@@ -4,13 +4,14 @@ import Tally
 struct SchemaCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "schema",
-    abstract: "Prints the store's schema as JSON, or brings the store to a newer one.",
+    abstract: "Prints the store's schema as JSON, checks a newer one, or brings the store to it.",
     discussion: """
       Examples:
         tally schema a.tally > schema.json
+        tally schema check a.tally newer.json
         tally schema upgrade a.tally newer.json
       """,
-    subcommands: [ShowSchema.self, UpgradeSchema.self], defaultSubcommand: ShowSchema.self)
+    subcommands: [ShowSchema.self, CheckSchema.self, UpgradeSchema.self], defaultSubcommand: ShowSchema.self)
 }
 
 struct ShowSchema: ParsableCommand {

@@ -26,9 +26,9 @@
 
     var renamedFrom: String? { self["renamedFrom"]?.expression.plainString }
 
-    /// `onDelete`, `isIndexed`, `within` and `download`, as they are written.
+    /// `from`, `onDelete`, `isIndexed`, `within` and `download`, as they are written.
     var otherArguments: [String] {
-      ["onDelete", "isIndexed", "within", "download"].compactMap {
+      ["from", "onDelete", "isIndexed", "within", "download"].compactMap {
         self[$0]?.with(\.trailingComma, nil).trimmedDescription
       }
     }
@@ -49,6 +49,28 @@
       }
       guard !type.isOptional, value?.isConstant == false else { return nil }
       return "'\(name)' keeps no greatest or least: what it begins with must be a literal, the same for all records"
+    }
+
+    /// Why a property cannot take the place of another field; nil if it can, as far as its text tells.
+    private func refusal(source name: String, _ type: TypeSyntax) -> String? {
+      let kind: String? =
+        if isCounter {
+          "a counter"
+        } else if extremum != nil {
+          "a number that keeps the greatest or the least"
+        } else if type.wrapped.recordTarget != nil {
+          "a reference"
+        } else {
+          switch type.wrapped.trimmedDescription {
+          case "ListPosition": "a position"
+          case "AssetName": "an asset"
+          case "Data", "UUID": "kept as bytes"
+          default: nil
+          }
+        }
+      return kind.map {
+        "'\(name)' is \($0), and only a plain text, number, Bool or date takes the place of another field"
+      }
     }
 
     /// Returns a diagnostic for each argument that does not fit a property of this type. A type whose name says
@@ -81,6 +103,10 @@
               old, "renamed-from", reason,
               [attribute.removing(argument: "renamedFrom", from: variable)].compactMap { $0 }))
         }
+      }
+      if let source = self["from"], let reason = refusal(source: name, type) {
+        diagnostics.append(
+          Diagnostic(source, "lens", reason, [attribute.removing(argument: "from", from: variable)].compactMap { $0 }))
       }
       for (label, kind) in [
         ("onDelete", "a reference"), ("isIndexed", "a reference"), ("within", "a position"), ("download", "an asset"),

@@ -13,9 +13,12 @@ extension EntitySchema.Property {
   ///   - value: the value of records that have none; nil for null.
   ///   - oldName: the name under which the column was first declared, if it was renamed since. Keep it however often
   ///     the column is renamed, because other devices continue to use it.
+  ///   - source: the older field whose place it takes; see ``FieldSource``.
   /// - Returns: the column, for a schema.
-  public static func text(_ name: String, default value: String? = nil, renamedFrom oldName: String? = nil) -> Self {
-    .field(FieldSchema(name, .text, default: Value(text: value), wireName: oldName))
+  public static func text(
+    _ name: String, default value: String? = nil, renamedFrom oldName: String? = nil, from source: FieldSource? = nil
+  ) -> Self {
+    .field(FieldSchema(name, .text, default: Value(text: value), wireName: oldName, from: source))
   }
   /// Declares a column of signed 64-bit integers, NOT NULL if it has a default.
   ///
@@ -35,13 +38,15 @@ extension EntitySchema.Property {
   ///   - value: the value of records that have none; nil for null. It is part of the schema and cannot change.
   ///   - extremum: which of all values the column keeps; nil for the one that was written last. It cannot change.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
+  ///   - source: the older field whose place it takes; see ``FieldSource``.
   /// - Returns: the column, for a schema.
   public static func integer(
-    _ name: String, default value: Int64? = nil, keep extremum: Extremum? = nil, renamedFrom oldName: String? = nil
+    _ name: String, default value: Int64? = nil, keep extremum: Extremum? = nil, renamedFrom oldName: String? = nil,
+    from source: FieldSource? = nil
   ) -> Self {
     .field(
       FieldSchema(
-        name, .integer, default: value.map(Value.integer) ?? .null, wireName: oldName, keep: extremum))
+        name, .integer, default: value.map(Value.integer) ?? .null, wireName: oldName, keep: extremum, from: source))
   }
   /// Declares a column of numbers to which devices add, NOT NULL. Concurrent additions all count.
   ///
@@ -72,12 +77,15 @@ extension EntitySchema.Property {
   ///   - value: the value of records that have none; nil for null.
   ///   - extremum: which of all values the column keeps, as for an `integer`; nil for the one that was written last.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
+  ///   - source: the older field whose place it takes; see ``FieldSource``.
   /// - Returns: the column, for a schema.
   public static func real(
-    _ name: String, default value: Double? = nil, keep extremum: Extremum? = nil, renamedFrom oldName: String? = nil
+    _ name: String, default value: Double? = nil, keep extremum: Extremum? = nil, renamedFrom oldName: String? = nil,
+    from source: FieldSource? = nil
   ) -> Self {
     .field(
-      FieldSchema(name, .real, default: value.map(Value.init(real:)) ?? .null, wireName: oldName, keep: extremum))
+      FieldSchema(
+        name, .real, default: value.map(Value.init(real:)) ?? .null, wireName: oldName, keep: extremum, from: source))
   }
   /// Declares a column of Boolean values, stored as 1 and 0; NOT NULL if it has a default.
   ///
@@ -86,9 +94,14 @@ extension EntitySchema.Property {
   ///   - name: the column's name.
   ///   - value: the value of records that have none; nil for null.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
+  ///   - source: the older field whose place it takes; see ``FieldSource``.
   /// - Returns: the column, for a schema.
-  public static func bool(_ name: String, default value: Bool? = nil, renamedFrom oldName: String? = nil) -> Self {
-    .field(FieldSchema(name, .bool, default: value.map { .integer($0 ? 1 : 0) } ?? .null, wireName: oldName))
+  public static func bool(
+    _ name: String, default value: Bool? = nil, renamedFrom oldName: String? = nil, from source: FieldSource? = nil
+  ) -> Self {
+    .field(
+      FieldSchema(
+        name, .bool, default: value.map { .integer($0 ? 1 : 0) } ?? .null, wireName: oldName, from: source))
   }
   /// Declares a column of bytes. It can be null and has no default.
   ///
@@ -112,9 +125,12 @@ extension EntitySchema.Property {
   /// - Parameters:
   ///   - name: the column's name.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
+  ///   - source: the older field whose place it takes; see ``FieldSource``.
   /// - Returns: the column, for a schema.
-  public static func date(_ name: String, renamedFrom oldName: String? = nil) -> Self {
-    .field(FieldSchema(name, .date, wireName: oldName))
+  public static func date(
+    _ name: String, renamedFrom oldName: String? = nil, from source: FieldSource? = nil
+  ) -> Self {
+    .field(FieldSchema(name, .date, wireName: oldName, from: source))
   }
   /// Declares a column of UUIDs as GRDB writes them: sixteen bytes. It can be null and has no default.
   ///

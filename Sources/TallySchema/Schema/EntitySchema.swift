@@ -30,11 +30,13 @@ public struct FieldSchema: Sendable, Hashable {
   public var keep: Extremum?
   /// For an asset, when devices get its file; nil for every other kind. It may change.
   public var download: AssetDownload?
+  /// The older field whose place it takes, with the lens between the two; nil for most fields.
+  public var source: FieldSource?
 
   /// Creates a column. Its wire name is its name unless another one is given.
   public init(
     _ name: String, _ kind: FieldKind, default defaultValue: Value = .null, wireName: String? = nil,
-    within: String? = nil, keep: Extremum? = nil, download: AssetDownload? = nil
+    within: String? = nil, keep: Extremum? = nil, download: AssetDownload? = nil, from source: FieldSource? = nil
   ) {
     self.name = name
     self.kind = kind
@@ -43,6 +45,7 @@ public struct FieldSchema: Sendable, Hashable {
     self.within = within
     self.keep = keep
     self.download = kind == .asset ? download ?? .lazy : download
+    self.source = source?.fitted(to: kind)
   }
 }
 
@@ -127,7 +130,8 @@ public enum SeedFollowing: String, Sendable, Codable {
 /// A later release may add entities, fields, references and relationships, rename fields (`renamedFrom:`), and change
 /// delete rules, ``deleteWins``, ``follows``, ``unique`` and indexes. It may omit what it no longer uses: the data
 /// stays in the file and on other devices. It cannot change a field's kind or default, or the type that a reference
-/// names: opening the store then throws `StoreError.incompatibleSchema`. Declare a field under a new name instead.
+/// names: opening the store then throws `StoreError.incompatibleSchema`. Declare a field under a new name instead; with
+/// `from:` it takes the place of the old one, also for older versions of the app (``FieldSource``).
 ///
 /// Mistakes, such as an invalid name, are reported as `StoreError.invalidSchema` when a store is opened, and by
 /// ``Schema/validate()``.

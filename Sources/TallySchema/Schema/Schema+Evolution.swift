@@ -14,8 +14,26 @@ extension Schema {
       }
       try result.entities[index].follow(entity)
     }
+    for index in result.entities.indices { result.entities[index].declareSources() }
     try result.validate()
+    try checkRenames(to: next)
     return result
+  }
+
+  /// A column that was renamed twice is declared with its first name. With its second one it would be another field,
+  /// and everything that it held would be out of sight.
+  private func checkRenames(to next: Schema) throws(StoreError) {
+    for entity in next.entities {
+      for field in entity.fields where field.name != field.wireName {
+        guard let before = self[entity.type]?.fields.first(where: { $0.name == field.wireName }),
+          before.wireName != field.wireName, !entity.fields.contains(where: { $0.wireName == before.wireName })
+        else { continue }
+        throw StoreError(
+          .incompatibleSchema,
+          "\(entity.type).\(before.name) was first declared as \(before.wireName): "
+            + "rename it to \(field.name) with renamedFrom: \"\(before.wireName)\"")
+      }
+    }
   }
 }
 
@@ -36,7 +54,15 @@ extension EntitySchema {
           "\(type).\(field.name) changes its kind, default or what it keeps, which a field cannot: declare a new field under another name"
         )
       }
+      guard field.source == nil || field.source == fields[index].source else {
+        throw StoreError(
+          .incompatibleSchema,
+          "\(type).\(field.name) changes what it takes the place of, which a field cannot: declare a new field under another name"
+        )
+      }
+      let source = fields[index].source
       fields[index] = field
+      fields[index].source = source
     }
     for reference in next.references {
       guard let index = references.firstIndex(where: { $0.name == reference.name }) else {

@@ -8,9 +8,10 @@ import TallyCRDT
 ///   "relationships": {"players": {"to": "SBPerson"}}}]}
 /// ```
 /// A field can also be `{"kind":"text","default":"…","wireName":"…"}`, and a position is
-/// `{"kind":"position","within":"list"}`; a number may have `"keep":"greatest"`, an asset `"download":"eager"`. Beside
-/// them may stand
-/// `"deleteWins": true`, `"follows": "perField"` and `"unique": [{"fields": ["name"], "policy": "rename"}]`.
+/// `{"kind":"position","within":"list"}`; a number may have `"keep":"greatest"`, an asset `"download":"eager"`. A field
+/// that takes the place of another one has `"from":{"field":"price","kind":"real","lens":{"scale":100}}`, or for the
+/// lens `"digits"` or `{"map":[[false,"open"],[true,"done"]]}`, and may have `"keepsOldApps":false`. Beside them may
+/// stand `"deleteWins": true`, `"follows": "perField"` and `"unique": [{"fields": ["name"], "policy": "rename"}]`.
 extension Schema {
   /// Reads a schema from JSON and checks its rules.
   ///
@@ -123,11 +124,13 @@ private struct FieldCoding: Codable {
   var within: String?
   var keep: String?
   var download: AssetDownload?
+  var source: SourceCoding?
 
   private enum Key: String, CodingKey {
     case kind
     case defaultValue = "default"
     case wireName, within, keep, download
+    case source = "from"
   }
 
   init(_ field: FieldSchema) {
@@ -138,6 +141,7 @@ private struct FieldCoding: Codable {
     within = field.within
     keep = field.keep?.rawValue
     download = field.download == .lazy ? nil : field.download
+    source = field.source.map(SourceCoding.init)
   }
 
   init(from decoder: any Decoder) throws {
@@ -152,10 +156,12 @@ private struct FieldCoding: Codable {
     within = try container.decodeIfPresent(String.self, forKey: .within)
     keep = try container.decodeIfPresent(String.self, forKey: .keep)
     download = try container.decodeIfPresent(AssetDownload.self, forKey: .download)
+    source = try container.decodeIfPresent(SourceCoding.self, forKey: .source)
   }
 
   func encode(to encoder: any Encoder) throws {
-    guard defaultValue != nil || wireName != nil || within != nil || keep != nil || download != nil else {
+    let isPlain = defaultValue == nil && wireName == nil && within == nil && keep == nil && download == nil
+    guard !isPlain || source != nil else {
       var container = encoder.singleValueContainer()
       return try container.encode(kind)
     }
@@ -166,13 +172,11 @@ private struct FieldCoding: Codable {
     try container.encodeIfPresent(within, forKey: .within)
     try container.encodeIfPresent(keep, forKey: .keep)
     try container.encodeIfPresent(download, forKey: .download)
+    try container.encodeIfPresent(source, forKey: .source)
   }
 
   func field(named name: String) throws -> FieldSchema {
-    guard let kind = FieldKind(rawValue: kind) else {
-      let known = FieldKind.allCases.map(\.rawValue).joined(separator: ", ")
-      throw StoreError(.invalidSchema, "unknown field type \(printable(self.kind)); expected one of \(known)")
-    }
+    let kind = try FieldKind(coded: kind)
     let extremum = keep.flatMap(Extremum.init(rawValue:))
     if let keep, extremum == nil {
       throw StoreError(.invalidSchema, "a field keeps the greatest or the least, and not \(printable(keep))")
@@ -181,12 +185,23 @@ private struct FieldCoding: Codable {
     let start = kind == .counter ? Value.integer(0) : .null
     return FieldSchema(
       name, kind, default: try defaultValue?.value(of: kind) ?? start, wireName: wireName, within: within,
-      keep: extremum, download: download)
+      keep: extremum, download: download, from: try source?.source())
   }
 }
 
-/// A default in JSON.
-private struct ScalarCoding: Codable {
+extension FieldKind {
+  /// - Throws: `StoreError.invalidSchema`.
+  init(coded name: String) throws(StoreError) {
+    guard let kind = FieldKind(rawValue: name) else {
+      let known = FieldKind.allCases.map(\.rawValue).joined(separator: ", ")
+      throw StoreError(.invalidSchema, "unknown field type \(printable(name)); expected one of \(known)")
+    }
+    self = kind
+  }
+}
+
+/// A default, or another value, in JSON.
+struct ScalarCoding: Codable {
   var value: Value
 
   init(value: Value) { self.value = value }

@@ -140,6 +140,7 @@ public struct Schema: Sendable, Hashable, Codable {
       throw StoreError(.invalidSchema, "\(entity.type) has more than \(WireLimits.fields) fields")
     }
     try entity.checkUnique()
+    try entity.checkSources()
     var relationships = Set<String>()
     for relationship in entity.relationships {
       try check(identifier: relationship.name, "relationship")

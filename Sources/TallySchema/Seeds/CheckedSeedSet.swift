@@ -80,11 +80,11 @@ package struct CheckedSeedSet {
     guard let entity = schema[record.type] else { return }
     let name = try name(of: record.key)
     var values: [(String, Value)] = []
-    for (column, value) in record.fields.sorted(by: { $0.key < $1.key }) {
+    for (column, value) in entity.completing(record.fields).sorted(by: { $0.key < $1.key }) {
       guard let field = entity.fields.first(where: { $0.name == column }) else {
         throw Self.error("\(self.name).\(record.key): \(record.type) has no field \(printable(column))")
       }
-      let value = Self.fitted(value, field.kind)
+      let value = field.kind.fitted(value)
       guard value.isNull ? field.defaultValue.isNull : field.kind.accepts(value) else {
         throw Self.error("\(self.name).\(record.key).\(column) is not \(field.kind.withArticle)")
       }
@@ -113,15 +113,6 @@ package struct CheckedSeedSet {
         links.append(
           .init(source: name, relationship: relationship, target: target, place: declared.isOrdered ? place : nil))
       }
-    }
-  }
-
-  /// A number written without a point is a real where the field is one.
-  private static func fitted(_ value: Value, _ kind: FieldKind) -> Value {
-    switch (value, kind) {
-    case (.integer(let number), .real): Value(real: Double(number))
-    case (.real(let number), _): Value(real: number)
-    default: value
     }
   }
 
@@ -165,5 +156,20 @@ package struct CheckedSeedSet {
       values: [
         ("name", .text(self.name)), ("records", .integer(Int64(count))), ("version", .integer(Int64(version))),
       ])
+  }
+}
+
+extension EntitySchema {
+  /// The values of a seed, with those of older fields that it leaves open and that newer ones say: apps that know the
+  /// older ones alone show them too.
+  fileprivate func completing(_ values: [String: Value]) -> [String: Value] {
+    var values = values
+    for pair in lensPairs.reversed() {
+      let (older, newer) = (fields[pair.older], fields[pair.newer])
+      guard let source = newer.source, source.keepsOldApps, values[older.name] == nil, let value = values[newer.name]
+      else { continue }
+      values[older.name] = source.lens.older(newer.kind.fitted(value), older.kind)
+    }
+    return values
   }
 }

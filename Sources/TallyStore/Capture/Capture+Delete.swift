@@ -88,3 +88,35 @@ extension RecordKind {
     }
   }
 #endif
+
+extension Capture {
+  /// Captures a delete whose record is not plain, or whose author was not the app.
+  func captureDelete(_ name: AnyRecordName, _ kind: RecordKind, _ before: PendingWrite.Image) throws {
+    // The row was deleted unnoticed: its table was dropped, or REPLACE removed it.
+    guard before.written.count == kind.columns.count else {
+      if let extra = before.clock.extra { progress.orphans.append(extra.number) }
+      try checkDenied(name)
+      return try transaction.captureVanished(name, kind)
+    }
+    let values = before.values(kind.columns.count, over: [])
+    let (old, sum) = try transaction.reader.state(before.clock, values, kind)
+    try checkDenied(name)
+    let stamp = try transaction.stamp()
+    let context = transaction.context
+    var written = RecordState()
+    written.deletes = [Delete(stamp: stamp, context: context)]
+    let state = old.merging(written)
+    if let extra = before.clock.extra { progress.orphans.append(extra.number) }
+    let difference = catalog.fingerprint(name, kind, from: old, to: state)
+    let previous = StoredRecord(state: old, place: .nowhere, values: values, sum: sum)
+    try transaction.writer.put(name, kind, state, previous: previous, shown: nil, difference: difference)
+    // The delete has seen everything that is here, so the record needs no second look; what is above and below it does.
+    try transaction.changed(
+      name, kind, from: old, to: state, dots: CollectionOfOne(stamp.dot),
+      effect: origin == .app && kind.forwardField == nil ? .others : .anything, fingerprint: difference)
+    try transaction.view.markReferrers(of: name)
+    #if PlantedFaults
+      if environment.planted.contains(.cascadeWritesDeletes) { try deleteWhatIsOwned(by: name, written) }
+    #endif
+  }
+}

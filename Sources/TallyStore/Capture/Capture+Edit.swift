@@ -19,6 +19,13 @@ extension Capture {
       try transaction.plain.isPlain(row.key, kind)
     else { return false }
     guard !changes.isEmpty else { return true }
+    var older: [(place: Int, value: Value)] = []
+    if !kind.lenses.isEmpty {
+      guard let written = try LensCapture(transaction: transaction, kind: kind).follow(row.id, &changes) else {
+        return false
+      }
+      older = written
+    }
     var moved: [AnyRecordName] = []
     for change in changes {
       guard change.place < kind.columns.count else { return false }
@@ -61,7 +68,11 @@ extension Capture {
     }
     guard let stamp else { return true }
     edit.end()
-    try transaction.writer.putEdited(edit.state, kind, row.id, row.clock)
+    if older.isEmpty {
+      try transaction.writer.putEdited(edit.state, kind, row.id, row.clock)
+    } else {
+      guard try transaction.writer.showEdited(edit.state, kind, row.id, row.clock, older) else { return false }
+    }
     try transaction.edited(
       row.key, kind, CollectionOfOne(stamp.dot), edit, cells, owners: row.owners, moved: moved, isNoted: true)
     if let added {

@@ -14,6 +14,9 @@ extension Capture {
       returned.isEmpty, !transaction.session.changesSchema, let row = write.row, kind.columns.count < UInt64.bitWidth,
       transaction.plain.takesPresence(kind)
     else { return false }
+    guard try kind.lenses.isEmpty || LensCapture(transaction: transaction, kind: kind).follow(new: row) else {
+      return false
+    }
     let found = try transaction.connection.row(kind.rowByNumber, row.rawValue) { query in
       try inserted(query, kind)
     }

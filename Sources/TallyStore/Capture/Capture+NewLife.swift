@@ -21,7 +21,7 @@ extension Capture {
     }
     // Registers that went with a table that was dropped may still be on other devices.
     let areLost = areLost || earlier.hasLostRegisters
-    for (column, shown) in zip(kind.columns, values) {
+    for (place, (column, shown)) in zip(kind.columns, values).enumerated() {
       let old = earlier[column.field]
       var value = shown
       let hasTotals = column.isCounter && !earlier.totals(of: column.field).isEmpty
@@ -42,7 +42,7 @@ extension Capture {
         value != column.defaultValue || isSeeded || areLost || isPurged || hasTotals
           || (old != nil && old?.value != value)
       else { continue }
-      let overwritten = earlier.settingTime(column.field)
+      let overwritten = kind.lenses.settingTime(place, earlier, kind)
       let stamp = overwritten == nil ? stamp : try transaction.stamp(over: overwritten)
       cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
     }

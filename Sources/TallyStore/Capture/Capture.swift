@@ -226,6 +226,9 @@ struct Capture {
     let stamp = try transaction.stamp(over: hidden?.state.existence?.time)
     var values = try RenamedRow(after.clock, after.values, kind).values(for: name, transaction)
     for index in refused { values[index] = kind.columns[index].defaultValue }
+    if !kind.lenses.isEmpty {
+      values = LensWrites(values, over: nil, kind, except: refused, isAnew: true, environment).values
+    }
     #if PlantedFaults
       let isLost = isLost && !environment.planted.contains(.returnedRowIsNew)
       let returned = environment.planted.contains(.returnedRowIsNew) ? [] : returned
@@ -245,6 +248,7 @@ struct Capture {
     let state = hidden?.state.merging(written) ?? written
     // Over a time that nothing exceeds, the greater replica wins, and that may be the other one.
     if hidden != nil, cells.contains(where: { state[$0.field] != $0 }) { transaction.view.mark(name) }
+    if kind.lenses.differ(state, kind, from: after.values) { transaction.view.mark(name) }
     let difference = catalog.fingerprint(name, kind, from: hidden?.state, to: state)
     try writer.adopt(
       row: after.id, name, kind, state, hidden: hidden, shown: after.values, difference: difference)
@@ -263,8 +267,9 @@ struct Capture {
     of hidden: StoredRecord, _ name: AnyRecordName, _ kind: RecordKind, _ after: WrittenRow, _ refused: Set<Int>
   ) throws {
     var cells: [FieldCell] = []
+    let lens = LensWrites(after.values, over: nil, kind, except: refused, isAnew: true, environment)
     for (index, column) in kind.columns.enumerated() where !refused.contains(index) {
-      let (value, old) = (after.values[index], hidden.state[column.field])
+      let (value, old) = (lens.values[index], hidden.state[column.field])
       if column.isCounter {
         // An insert sets, also where it is none.
         guard value != column.defaultValue, case .integer(let number) = value,
@@ -276,8 +281,8 @@ struct Capture {
         cells.append(cell)
         continue
       }
-      guard value != column.defaultValue, old?.value != value else { continue }
-      let stamp = try transaction.stamp(over: hidden.state.settingTime(column.field))
+      guard lens.restamped.contains(index) || value != column.defaultValue && old?.value != value else { continue }
+      let stamp = try transaction.stamp(over: kind.lenses.settingTime(index, hidden.state, kind))
       cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
     }
     var written = hidden.state.written(cells)
@@ -305,6 +310,13 @@ struct Capture {
     var cells: [FieldCell] = []
     var edited: Set<Int> = []
     var (refused, goesBack) = (refused, false)
+    var lens = LensWrites(after.values)
+    if !kind.lenses.isEmpty {
+      // A row that was inserted again has no clock yet. Of one that changed without a note nothing is known.
+      lens = LensWrites(
+        after.values, over: isUnnoted ? nil : before, kind, except: refused,
+        isAnew: isUnnoted || after.clock == .unstamped, environment)
+    }
     let set = transaction.session.applying.takeSetting(of: RowAddress(kind: kind.number, key: name.text))
     for (index, column) in kind.columns.enumerated() where !refused.contains(index) {
       if index == set {
@@ -312,9 +324,13 @@ struct Capture {
         edited.insert(index)
         continue
       }
-      let (value, wasRefused) = (after.values[index], earlier.contains(column.field))
+      let (value, wasRefused) = (lens.values[index], earlier.contains(column.field))
       let isNew = isUnnoted && !reader.aside.contested.shows(value, column, kind, after.key)
-      guard wasRefused || isNew || before[index] != value else { continue }
+      guard wasRefused || isNew || before[index] != value || lens.restamped.contains(index) else { continue }
+      if lens.silent.contains(index) {
+        goesBack = true
+        continue
+      }
       if column.isCounter, !isUnnoted || !old.totals(of: column.field).isEmpty {
         let shown = wasRefused || isUnnoted ? nil : before[index]
         guard case .integer(let number) = value else { continue }
@@ -340,7 +356,7 @@ struct Capture {
       // Putting a refused value back to what the register holds writes nothing.
       let register = wasRefused ? old.cell(column.field, followsNewest: kind.followsNewest) : nil
       if wasRefused, (register?.value ?? column.defaultValue) == value { continue }
-      let stamp = try transaction.stamp(over: old.settingTime(column.field))
+      let stamp = try transaction.stamp(over: kind.lenses.settingTime(index, old, kind))
       cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
       edited.insert(index)
     }
@@ -355,7 +371,9 @@ struct Capture {
     let state = old.merging(written)
     // Over a time that nothing exceeds, the greater replica wins, and that may be the other one.
     let isOther = cells.contains { state[$0.field] != $0 }
-    if isOther || goesBack || kind.counters.differ(state, kind, from: after.values, edited) {
+    if isOther || goesBack || kind.counters.differ(state, kind, from: after.values, edited)
+      || kind.lenses.differ(state, kind, from: after.values)
+    {
       transaction.view.mark(name)
     }
     let difference = catalog.fingerprint(name, kind, from: old, to: state)
@@ -365,34 +383,5 @@ struct Capture {
     guard let dot = cells.first?.stamp.dot else { return }
     try transaction.changed(
       name, kind, from: old, to: state, dots: CollectionOfOne(dot), fingerprint: difference)
-  }
-
-  private func captureDelete(_ name: AnyRecordName, _ kind: RecordKind, _ before: PendingWrite.Image) throws {
-    // The row was deleted unnoticed: its table was dropped, or REPLACE removed it.
-    guard before.written.count == kind.columns.count else {
-      if let extra = before.clock.extra { progress.orphans.append(extra.number) }
-      try checkDenied(name)
-      return try transaction.captureVanished(name, kind)
-    }
-    let values = before.values(kind.columns.count, over: [])
-    let (old, sum) = try reader.state(before.clock, values, kind)
-    try checkDenied(name)
-    let stamp = try transaction.stamp()
-    let context = transaction.context
-    var written = RecordState()
-    written.deletes = [Delete(stamp: stamp, context: context)]
-    let state = old.merging(written)
-    if let extra = before.clock.extra { progress.orphans.append(extra.number) }
-    let difference = catalog.fingerprint(name, kind, from: old, to: state)
-    let previous = StoredRecord(state: old, place: .nowhere, values: values, sum: sum)
-    try writer.put(name, kind, state, previous: previous, shown: nil, difference: difference)
-    // The delete has seen everything that is here, so the record needs no second look; what is above and below it does.
-    try transaction.changed(
-      name, kind, from: old, to: state, dots: CollectionOfOne(stamp.dot),
-      effect: origin == .app && kind.forwardField == nil ? .others : .anything, fingerprint: difference)
-    try transaction.view.markReferrers(of: name)
-    #if PlantedFaults
-      if environment.planted.contains(.cascadeWritesDeletes) { try deleteWhatIsOwned(by: name, written) }
-    #endif
   }
 }

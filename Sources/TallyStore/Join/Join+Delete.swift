@@ -93,3 +93,21 @@ extension Join {
     } ?? nil
   }
 }
+
+extension Join {
+  /// Notes the edits that a delete has beaten, where one came from here and the other from the sender.
+  mutating func noteBeaten(
+    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, over stored: RecordState
+  ) throws {
+    func isBeaten(_ state: RecordState) -> Bool { RecordFacts(state: state, deleteWins: true).isBeaten }
+    guard !state.deletes.isEmpty, isBeaten(state) else { return }
+    let (seen, wasBeaten) = (state.personalContext, isBeaten(stored))
+    for cell in state.fields where cell.stamp.rank >= .user && !seen.covers(cell.stamp.dot) {
+      let isOurs = stored.fields.contains { $0.stamp == cell.stamp && $0.field == cell.field }
+      if cell.field.isTotal || isOurs && wasBeaten || kind.lenses.isFollowed(cell, in: state, kind) { continue }
+      let deletes = state.deletes.filter { $0.stamp.rank >= .user && stored.deletes.contains($0) != isOurs }
+      guard let delete = deletes.map(\.stamp).max() else { continue }
+      try journal.note(cell, beatenBy: delete, name)
+    }
+  }
+}

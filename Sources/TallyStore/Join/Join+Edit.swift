@@ -86,7 +86,7 @@ extension Join {
     var places: [Int] = []
     for cell in cells {
       guard cell.stamp.rank >= .user, let place = kind.index(of: cell.field.counter ?? cell.field),
-        kind.columns[place].accepts(cell.value)
+        kind.columns[place].accepts(cell.value), kind.lenses.isEmpty || !kind.lenses.involves(place)
       else { return nil }
       places.append(place)
     }

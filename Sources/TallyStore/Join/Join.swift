@@ -12,7 +12,7 @@ struct Join {
   /// The dots for which the change log already has entries.
   private let logged: StateVector
   private var copies: CopyDetection
-  private var journal: ConflictJournal
+  var journal: ConflictJournal
   private var changes = 0
   /// The process that replaces the own content by a peer's, where the own is damaged or in doubt.
   private var healing: Healing?
@@ -342,9 +342,10 @@ struct Join {
     let isLifted = try lift(into: &state, name, kind, received, over: stored)
     guard state != stored.state || isRepair else { return }
     copies.look { stored.state.contradicts($0, by: received) }
+    if !kind.lenses.isEmpty { lost = kind.lenses.told(lost, kind) }
     for write in lost { try journal.note(kind.counters.counted(write, in: state), name) }
     guard state != stored.state else { return }
-    if kind.entity?.deleteWins == true { try noteBeaten(name, state, over: stored.state) }
+    if kind.entity?.deleteWins == true { try noteBeaten(name, kind, state, over: stored.state) }
     changes += 1
     let difference = catalog.fingerprint(name, kind, from: stored.state, to: state)
     try storeMerged(name, kind, state, stored, received, difference)
@@ -352,20 +353,6 @@ struct Join {
       name, kind, from: stored.state, to: state,
       dots: dots(of: received, over: stored.state).union(isLifted ? transaction.dot.map { [$0] } ?? [] : []),
       fingerprint: difference)
-  }
-
-  /// Notes the edits that a delete has beaten, where one came from here and the other from the sender.
-  private mutating func noteBeaten(_ name: AnyRecordName, _ state: RecordState, over stored: RecordState) throws {
-    func isBeaten(_ state: RecordState) -> Bool { RecordFacts(state: state, deleteWins: true).isBeaten }
-    guard !state.deletes.isEmpty, isBeaten(state) else { return }
-    let (seen, wasBeaten) = (state.personalContext, isBeaten(stored))
-    for cell in state.fields where cell.stamp.rank >= .user && !seen.covers(cell.stamp.dot) {
-      let isOurs = stored.fields.contains { $0.stamp == cell.stamp && $0.field == cell.field }
-      if cell.field.isTotal || isOurs && wasBeaten { continue }
-      let deletes = state.deletes.filter { $0.stamp.rank >= .user && stored.deletes.contains($0) != isOurs }
-      guard let delete = deletes.map(\.stamp).max() else { continue }
-      try journal.note(cell, beatenBy: delete, name)
-    }
   }
 
   /// A record that was not here. It is written as if it were visible; what may not be is looked at when all is in.
@@ -428,6 +415,12 @@ struct Join {
       if column.reference != nil { transaction.view.mark(name) }
       shown[index] = if let new, column.accepts(new.value) { new.value } else { column.defaultValue }
     }
+    #if PlantedFaults
+      let areShown = !transaction.environment.planted.contains(.lensNotShown)
+    #else
+      let areShown = true
+    #endif
+    if !isNewLife, areShown { kind.lenses.shown(state, kind, over: stored, &shown) }
     guard try !writer.put(name, kind, state, previous: stored, shown: shown, difference: difference) else { return }
     // Its row may be gone, and what refers to it must not dangle.
     transaction.view.mark(name)

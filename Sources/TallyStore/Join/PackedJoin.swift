@@ -185,7 +185,8 @@ final class PackedJoin {
   /// Whether the row can show all values as they are, and none of them is a default, which has no cell in a row with
   /// one stamp.
   private func isAcceptable() -> Bool {
-    cells.allSatisfy { cell in
+    guard kind.lenses.isEmpty || showsNothingThroughLenses() else { return false }
+    return cells.allSatisfy { cell in
       let column = kind.columns[cell.place]
       let isAccepted =
         switch (column.kind, cell.value) {
@@ -197,6 +198,13 @@ final class PackedJoin {
       guard isAccepted else { return false }
       if column.defaultValue.isNull { if case .null = cell.value { return false } else { return true } }
       return Value(cell.value) != column.defaultValue
+    }
+  }
+
+  /// Whether each newer column of a lens has a value of its own where the older one has one.
+  private func showsNothingThroughLenses() -> Bool {
+    kind.lenses.pairs.allSatisfy { pair in
+      cells.contains { $0.place == pair.newer } || !cells.contains { $0.place == pair.older }
     }
   }
 

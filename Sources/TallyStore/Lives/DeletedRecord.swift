@@ -47,6 +47,7 @@ extension DeletedRecord {
       state.cell(column.field, followsNewest: kind.followsNewest)?.value ?? column.defaultValue
     }
     kind.counters.count(state, kind, into: &values)
+    kind.lenses.show(state, kind, into: &values)
     return Dictionary(uniqueKeysWithValues: zip(kind.columns.map(\.name), values))
   }
 

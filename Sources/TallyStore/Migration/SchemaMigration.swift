@@ -72,7 +72,6 @@ package struct SchemaMigration {
     try schema.validate()
     let old = isLost ? try remains(of: schema) : catalog.schema
     let merged = try old.following(schema)
-    try checkRenames(from: old, to: schema)
     let lostNumbers = catalog.isComplete ? nil : "lost: " + StoreDoubt.lostNumbers
     let missing = [lostNumbers, gone].compactMap { $0 }.joined(separator: "; ")
     guard merged != old || catalog.version == 0 || !missing.isEmpty || isLost else { return }
@@ -101,6 +100,7 @@ package struct SchemaMigration {
   private func remains(of schema: Schema) throws -> Schema {
     var remains = Schema()
     for var entity in schema.entities {
+      entity.declareSources()
       var columns = Set<String>()
       let query = try SQLStatement(connection, "SELECT name FROM pragma_table_xinfo(?, 'main')")
       query.bind(1, entity.type)
@@ -124,22 +124,6 @@ package struct SchemaMigration {
     }
   }
 
-  /// A column that was renamed twice is declared with its first name. With its second one it would be another field,
-  /// and everything that it held would be out of sight.
-  private func checkRenames(from old: Schema, to new: Schema) throws {
-    for entity in new.entities {
-      for field in entity.fields where field.name != field.wireName {
-        guard let before = old[entity.type]?.fields.first(where: { $0.name == field.wireName }),
-          before.wireName != field.wireName, !entity.fields.contains(where: { $0.wireName == before.wireName })
-        else { continue }
-        throw StoreError(
-          .incompatibleSchema,
-          "\(entity.type).\(before.name) was first declared as \(before.wireName): "
-            + "rename it to \(field.name) with renamedFrom: \"\(before.wireName)\"")
-      }
-    }
-  }
-
   /// A column that came where another one of its kind went looks like one that was renamed without its wire name: what
   /// was in it is not seen any more.
   private func warnOfRenames(from old: Schema, to new: Schema) {
@@ -147,7 +131,7 @@ package struct SchemaMigration {
       guard let before = old[entity.type] else { continue }
       let gone = before.fields.filter { field in !entity.fields.contains { $0.wireName == field.wireName } }
       let come = entity.fields.filter { field in !before.fields.contains { $0.wireName == field.wireName } }
-      for field in come {
+      for field in come where field.source == nil {
         guard let other = gone.first(where: { $0.kind == field.kind && $0.keep == field.keep }) else { continue }
         transaction.environment.logger.warning(
           "a new field and a removed one have the same kind; if this is a rename, declare it with renamedFrom: and the old name",
@@ -319,5 +303,8 @@ extension EntitySchema {
   fileprivate func hasOtherRules(_ next: EntitySchema) -> Bool {
     deleteWins != next.deleteWins || follows != next.follows
       || references.contains { old in next.references.contains { $0.name == old.name && $0.onDelete != old.onDelete } }
+      || next.fields.contains { field in
+        field.source != nil && !fields.contains { $0.wireName == field.wireName }
+      }
   }
 }

@@ -162,10 +162,12 @@ extension WriteTransaction {
   func carryAttributes(of duplicate: StateReader.Duplicate, _ kind: RecordKind, _ stamp: Stamp) throws {
     guard let seed = try reader.record(duplicate.seed, kind), seed.place.isVisible else { return }
     var written = seed.state.written([])
-    for column in kind.columns {
+    for (place, column) in kind.columns.enumerated() {
       guard let cell = duplicate.record.state[column.field],
-        seed.state.shownSeed(followsNewest: kind.followsNewest)?[column.field] == nil,
-        seed.state[column.field].map({ $0.stamp.rank < .user }) ?? true,
+        kind.lenses.family(of: place).map({ kind.columns[$0].field }).allSatisfy({ field in
+          seed.state.shownSeed(followsNewest: kind.followsNewest)?[field] == nil
+            && seed.state[field].map { $0.stamp.rank < .user } ?? true
+        }),
         try column.target(of: cell.value).map({ try (reader.successor(of: $0) ?? $0) != duplicate.seed }) ?? true
       else { continue }
       written.fields.append(
@@ -179,6 +181,7 @@ extension WriteTransaction {
       if let cell = state.cell(column.field, followsNewest: kind.followsNewest) { shown[index] = cell.value }
     }
     kind.counters.count(state, kind, into: &shown)
+    kind.lenses.show(state, kind, into: &shown)
     try writer.put(duplicate.seed, kind, state, previous: seed, shown: shown)
     try changed(duplicate.seed, kind, from: seed.state, to: state, dots: CollectionOfOne(stamp.dot))
     view.mark(duplicate.seed)

@@ -73,6 +73,7 @@ package final class RecordKind: Sendable {
   let ownerColumns: [Column]
   let hasReferences: Bool
   let counters: CounterColumns
+  let lenses: LensColumns
   /// Whether records of the type go on following seeds after an edit.
   package let followsNewest: Bool
   /// Whether ownership could form a cycle through this type.
@@ -128,6 +129,7 @@ package final class RecordKind: Sendable {
     ownerColumns = columns.filter { $0.reference?.isOwning == true }
     hasReferences = columns.contains { $0.reference != nil }
     counters = CounterColumns(columns)
+    lenses = LensColumns(columns, entity)
     followsNewest = entity?.follows == .perField
     let list = columns.map { ", \"\($0.name)\"" }.joined()
     let marks = String(repeating: ", ?", count: columns.count)
@@ -213,6 +215,7 @@ extension RecordKind {
       return cell.value
     }
     if !counters.isEmpty { counters.count(state, self, into: &values) }
+    if !lenses.isEmpty { lenses.show(state, self, into: &values) }
     return values
   }
 }

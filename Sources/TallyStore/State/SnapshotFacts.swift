@@ -91,6 +91,7 @@ extension Visibility {
       return try isShown(target) ? .text(target.text) : .null
     }
     if !kind.counters.isEmpty { kind.counters.count(state, kind, into: &values) }
+    if !kind.lenses.isEmpty { kind.lenses.show(state, kind, into: &values) }
     return values
   }
 }

@@ -118,6 +118,11 @@ extension Store {
     if cell.field.isTotal || column.isCounter && shown == .integer(column.number(in: stored.state, kind)) { return nil }
     guard shown != cell.value else { return nil }
     guard column.accepts(cell.value) else { return "the value is of another type than the field" }
+    if let place = kind.lenses.pairs.map(\.newer).first(where: { kind.columns[$0].field == cell.field }),
+      kind.plainValues(of: stored.state)[place] == shown
+    {
+      return "the field whose place it takes was written later"
+    }
     return column.reference == nil || shown?.isNull == false
       ? "another program wrote a value that cannot be replicated" : "its target is not visible"
   }

@@ -42,7 +42,7 @@ extension RecordKind {
   /// has a bit for each place in `wireOrder`, which is set if the column has a cell.
   func fingerprint(_ query: SQLStatement, _ stamp: Stamp, _ mask: UInt64) -> Fingerprint {
     let places = wireOrder.indices.lazy.filter { mask & 1 << UInt64($0) != 0 }
-    return fingerprint(query, stamp, columns: places.map { self.wireOrder[$0] })
+    return CellHasher.sum(of: columns, at: places.map { self.wireOrder[$0] }, in: query, stamp)
   }
 
   /// Returns the contribution to the fingerprint of a row whose cells all have one stamp: each value that is not the
@@ -52,19 +52,22 @@ extension RecordKind {
       let value = self.columns[index].defaultValue
       return value.isNull ? !query.isNull(3 + index) : query.value(3 + index) != value
     }
-    return fingerprint(query, stamp, columns: hasCell)
+    return CellHasher.sum(of: columns, at: hasCell, in: query, stamp)
   }
+}
 
+extension CellHasher {
+  /// What a row whose cells all have one stamp adds, with a cell for each of these columns.
   @inline(__always)
-  private func fingerprint(_ query: SQLStatement, _ stamp: Stamp, columns cells: some Sequence<Int>) -> Fingerprint {
+  fileprivate static func sum(
+    of columns: [Column], at cells: some Sequence<Int>, in query: SQLStatement, _ stamp: Stamp
+  ) -> Fingerprint {
     let hasher = CellHasher(name: query.hash(ofText: 1), stamp: stamp)
     var sum = hasher.existence()
     for index in cells { sum += hasher.field(columns[index].hash, in: query, 3 + index) }
     return sum
   }
-}
 
-extension CellHasher {
   /// The hash of a field cell whose value is in a column of a query.
   fileprivate func field(_ field: UInt64, in query: SQLStatement, _ column: Int) -> Fingerprint {
     switch query.type(column) {

@@ -12,7 +12,7 @@ enum Instructions {
     "rows", "insert", "update", "first", "commit", "change", "delta", "again", "apply", "delete", "empty", "open",
     "seed", "both", "edits", "deletes", "exchange", "refused", "close", "owned-rows", "owned", "owned-delete", "moved",
     "nested-rows", "nested", "nested-delete", "owned-single", "counted", "beside", "teams", "linked", "listed",
-    "placed", "named", "used-insert", "used-first", "used-delete", "used-apply",
+    "placed", "named", "lensed", "lensed-insert", "used-insert", "used-first", "used-delete", "used-apply",
   ]
 
   static func run(_ workload: String, onStore isStore: Bool, records: Int, in folder: URL) throws {
@@ -73,6 +73,7 @@ enum Instructions {
       try edit(side, round.rows.items[...], to: -1)
     case "owned-rows", "owned", "owned-delete", "moved": try own(.owned, workload, round, pair, onStore: isStore)
     case "counted", "beside": try count(workload, round, pair, onStore: isStore)
+    case "lensed", "lensed-insert": try lens(workload, round, pair, onStore: isStore)
     case "teams", "linked", "listed", "placed": try list(workload, round, pair, onStore: isStore)
     case "named":
       let side: any Side = isStore ? try Store(path: round.newPath(), schema: ListRows.schema) : pair.plain
@@ -219,6 +220,20 @@ enum Instructions {
         (1_000_000 + $0, items[$0 % items.count].id)
       }
       try side.updateThroughC(changes, of: table, setting: column)
+    }
+  }
+
+  /// What "insert" and "update" do, on records with a field that takes the place of another.
+  private static func lens(_ workload: String, _ round: Round, _ pair: Pair, onStore isStore: Bool) throws {
+    let side: any Side = isStore ? try Store(path: round.newPath(), schema: LensedRows.schema) : pair.plain
+    if isStore { try side.insertOwners(round.rows.owners) }
+    let (rows, table) = (LensedRows.items(round.rows.items[...], side), LensedRows.table(side))
+    guard workload == "lensed" else { return try side.insertThroughC(rows, into: table) }
+    let items = Array(rows.prefix(1000))
+    try side.insertThroughC(items, into: table)
+    for start in stride(from: 0, to: rows.count, by: 1000) {
+      let changes = (start..<min(start + 1000, rows.count)).map { (1_000_000 + $0, items[$0 % items.count].id) }
+      try side.updateThroughC(changes, of: table, setting: "count")
     }
   }
 

@@ -37,6 +37,8 @@ package enum SimulationTier: String, CaseIterable, Sendable {
   case extrema
   /// Stores with lists that people order.
   case order
+  /// Old and new versions of an app, where fields take the place of others.
+  case lens
   /// Stores with files beside them, which travel through a folder.
   case assets
   #if CloudKitStub
@@ -53,7 +55,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .copies: smallest(.generate(seed: seed)) { CopySimulation.failure(of: $0) }
     case .seeds: SeedSimulation.report(.generate(seed: seed))
     case .rawsql: RawPlay.report(seed: seed)
-    case .world, .relay, .damage, .value, .shred, .unique, .merge, .counters, .extrema, .order, .assets:
+    case .world, .relay, .damage, .value, .shred, .unique, .merge, .counters, .extrema, .order, .lens, .assets:
       failure(seed)
     #if CloudKitStub
       case .cloudkit: failure(seed)
@@ -87,6 +89,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
       }.first
     case .extrema: ExtremumHistory.failure(seed, planted: planted)
     case .order: OrderHistory.failure(seed, planted: planted)
+    case .lens: LensHistory.failure(seed, planted: planted)
     case .assets: AssetHistory.failure(seed, planted: planted)
     case .shred:
       [false, true].lazy.compactMap { ShredHistory.failure(seed, deleteWins: $0, planted: planted) }.first
@@ -207,6 +210,9 @@ package struct PlantedBug: Sendable {
     .init("gapIsElement", .gapIsElement, .order),
     .init("bareStay", .bareStay, .order),
     .init("positionPurged", .positionPurged, .order),
+    .init("lensNotFollowed", .lensNotFollowed, .lens),
+    .init("oldColumnUnstamped", .oldColumnUnstamped, .lens),
+    .init("lensNotShown", .lensNotShown, .lens),
     .init("hashUnchecked", .hashUnchecked, .assets),
     .init("onlyCopyEvicted", .onlyCopyEvicted, .assets),
   ]

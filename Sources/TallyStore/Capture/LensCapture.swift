@@ -1,0 +1,61 @@
+import TallyCRDT
+
+/// Lenses in the short ways of capturing: the older columns are written into the row before it is captured, as if the
+/// app had written both.
+struct LensCapture {
+  let transaction: WriteTransaction
+  let kind: RecordKind
+
+  /// Adds what an edit of newer columns writes to older ones.
+  /// - Returns: what the row is still to show of that; nil if the short way does not apply, since a column shows or
+  ///   hides another one's value, or since triggers may answer the store's write.
+  func follow(_ row: RowID, _ changes: inout [RowChange]) throws -> [(place: Int, value: Value)]? {
+    guard changes.contains(where: { kind.lenses.involves($0.place) }) else { return [] }
+    guard let values = try values(of: row) else { return nil }
+    var before = values
+    for change in changes { before[change.place] = change.old }
+    let lens = LensWrites(values, over: before, kind, except: [], isAnew: false, transaction.environment)
+    let written = changes.map(\.place) + lens.restamped
+    let isPlain = kind.lenses.pairs.allSatisfy { pair in
+      written.contains(pair.newer) ? lens.restamped.contains(pair.older) : !written.contains(pair.older)
+    }
+    guard isPlain, try mayWriteRows() else { return nil }
+    for place in lens.restamped {
+      changes.removeAll { $0.place == place }
+      changes.append(RowChange(place: place, old: before[place], new: lens.values[place]))
+    }
+    changes.sort { $0.place < $1.place }
+    return lens.restamped.filter { values[$0] != lens.values[$0] }.map { ($0, lens.values[$0]) }
+  }
+
+  /// Writes what newer columns of a row that has come say to its older ones.
+  /// - Returns: whether the row shows what its registers will hold.
+  func follow(new row: RowID) throws -> Bool {
+    guard let values = try values(of: row) else { return false }
+    let lens = LensWrites(values, over: nil, kind, except: [], isAnew: true, transaction.environment)
+    guard kind.lenses.agree(lens.values, kind) else { return false }
+    let older = lens.restamped.filter { values[$0] != lens.values[$0] }
+    guard !older.isEmpty else { return true }
+    guard try mayWriteRows() else { return false }
+    do {
+      try transaction.writer.update(kind, row: row, clock: .unstamped, older.map { ($0, lens.values[$0]) })
+    } catch is RowRefusal {
+      return false
+    }
+    return true
+  }
+
+  /// The values of a row in the columns of lenses, by the places of all columns.
+  private func values(of row: RowID) throws -> [Value]? {
+    try transaction.connection.row(kind.rowByNumber, row.rawValue) { query in
+      var values = [Value](repeating: .null, count: kind.columns.count)
+      for place in kind.lenses.places { values[place] = query.value(3 + place) }
+      return values
+    }
+  }
+
+  /// Whether a write to a row is answered by no trigger, neither of the app's nor of the store's own.
+  private func mayWriteRows() throws -> Bool {
+    try !transaction.writer.announcesRows && !transaction.mayRunTriggers()
+  }
+}

@@ -1,0 +1,143 @@
+import TallyCRDT
+import TallyWire
+
+/// The columns of a kind between which lenses lead (`FieldSource`): an older one, and the newer one that takes its
+/// place.
+///
+/// Each is a register of its own, and stays what was written to it. The newer column shows the later of the two writes;
+/// what the older one holds is seen through the lens.
+struct LensColumns: Sendable {
+  /// The places of two columns.
+  struct Pair: Sendable {
+    let older: Int
+    let newer: Int
+    let source: FieldSource
+  }
+
+  /// Each pair with a column after that with what the column takes the place of.
+  let pairs: [Pair]
+  /// The places of all these columns, each once.
+  let places: [Int]
+  let isEmpty: Bool
+
+  init(_ columns: [Column], _ entity: EntitySchema?) {
+    pairs =
+      entity?.lensPairs.compactMap { pair in
+        guard let entity, let source = entity.fields[pair.newer].source,
+          let older = columns.firstIndex(where: { $0.key == entity.fields[pair.older].key }),
+          let newer = columns.firstIndex(where: { $0.key == entity.fields[pair.newer].key })
+        else { return nil }
+        return Pair(older: older, newer: newer, source: source)
+      } ?? []
+    places = Set(pairs.flatMap { [$0.older, $0.newer] }).sorted()
+    isEmpty = pairs.isEmpty
+  }
+
+  /// Whether a lens leads from or to a column.
+  func involves(_ place: Int) -> Bool { places.contains(place) }
+
+  /// The places of all columns that lenses join to one, that one included.
+  func family(of place: Int) -> [Int] {
+    var family = [place]
+    // A pair can be joined by one that stands before it.
+    for pair in pairs + pairs.reversed() where family.contains(pair.older) != family.contains(pair.newer) {
+      family.append(family.contains(pair.older) ? pair.newer : pair.older)
+    }
+    return family
+  }
+
+  /// The time that a write of a column must exceed so that it shows: also that of the columns that lenses join to it.
+  func settingTime(_ place: Int, _ state: RecordState, _ kind: RecordKind) -> HybridTime? {
+    guard !isEmpty else { return state.settingTime(kind.columns[place].field) }
+    return family(of: place).compactMap { state.settingTime(kind.columns[$0].field) }.max()
+  }
+
+  /// Puts what newer columns show into the values of a state's row. The others have the values of their own registers.
+  func show(_ state: RecordState, _ kind: RecordKind, into values: inout [Value]) {
+    guard !isEmpty else { return }
+    var later: [(place: Int, stamp: Stamp)] = []
+    for pair in pairs {
+      let (older, newer) = (kind.columns[pair.older], kind.columns[pair.newer])
+      let stamp =
+        later.first { $0.place == pair.older }?.stamp
+        ?? state.cell(older.field, followsNewest: kind.followsNewest)?.stamp
+      guard let stamp else { continue }
+      let own = state.cell(newer.field, followsNewest: kind.followsNewest)?.stamp
+      let saysNothing = newer.isDefault(values[pair.newer])
+      guard Self.prevails(stamp, over: own, ofOneTransaction: saysNothing && !older.isDefault(values[pair.older]))
+      else { continue }
+      values[pair.newer] = pair.newerValue(values[pair.older], kind)
+      later.append((pair.newer, stamp))
+    }
+  }
+
+  /// Whether what an older field holds counts before what a newer one does.
+  private static func prevails(_ older: Stamp, over newer: Stamp?, ofOneTransaction prevails: Bool) -> Bool {
+    guard let newer else { return true }
+    // What default data takes over from a duplicate keeps its time alone.
+    let areOne =
+      older.dot == newer.dot && older.rank == newer.rank && (older.rank != .adopted || older.time == newer.time)
+    return areOne ? prevails : older > newer
+  }
+
+  /// The values of a stored row, with those of newer columns that a later state of the same life shows otherwise.
+  func shown(_ state: RecordState, _ kind: RecordKind, over stored: StoredRecord, _ values: inout [Value]) {
+    guard !isEmpty else { return }
+    let (old, new) = (kind.plainValues(of: stored.state), kind.plainValues(of: state))
+    for place in pairs.map(\.newer) { values[place] = old[place] == new[place] ? stored.values[place] : new[place] }
+  }
+
+  /// Whether a row shows something else in these columns than its state says.
+  func differ(_ state: RecordState, _ kind: RecordKind, from values: [Value]) -> Bool {
+    guard !isEmpty else { return false }
+    let plain = kind.plainValues(of: state)
+    return pairs.contains { plain[$0.older] != values[$0.older] || plain[$0.newer] != values[$0.newer] }
+  }
+
+  /// Writes that have lost, without those to older fields that came with one to the newer.
+  func told(_ lost: [LostWrite], _ kind: RecordKind) -> [LostWrite] {
+    lost.filter { write in
+      !pairs.contains { pair in
+        kind.columns[pair.older].field == write.loser.field
+          && lost.contains { $0.loser.field == kind.columns[pair.newer].field }
+      }
+    }
+  }
+
+  /// Whether a register of an older field came with one of the newer field.
+  func isFollowed(_ cell: FieldCell, in state: RecordState, _ kind: RecordKind) -> Bool {
+    pairs.contains { pair in
+      kind.columns[pair.older].field == cell.field
+        && state[kind.columns[pair.newer].field]?.stamp.dot == cell.stamp.dot
+    }
+  }
+
+  /// Whether a row that one transaction wrote shows what its registers hold, and an edit of a newer column would leave
+  /// the older one as it is.
+  func agree(_ values: [Value], _ kind: RecordKind) -> Bool {
+    pairs.allSatisfy { pair in
+      let isDefault = kind.columns[pair.newer].isDefault(values[pair.newer])
+      guard !isDefault else { return kind.columns[pair.older].isDefault(values[pair.older]) }
+      guard pair.source.keepsOldApps, let older = pair.olderValue(values[pair.newer], kind) else { return true }
+      return older == values[pair.older]
+    }
+  }
+}
+
+extension LensColumns.Pair {
+  /// What the newer column shows of a value of the older one.
+  func newerValue(_ value: Value, _ kind: RecordKind) -> Value {
+    let column = kind.columns[newer]
+    guard !kind.columns[older].isDefault(value), let type = column.kind else { return column.defaultValue }
+    let translated = source.lens.newer(value, type)
+    return translated.flatMap { column.admits($0) ? $0 : nil } ?? column.defaultValue
+  }
+
+  /// What a value of the newer column is in the older one; nil if it has no counterpart.
+  func olderValue(_ value: Value, _ kind: RecordKind) -> Value? {
+    let column = kind.columns[older]
+    guard !kind.columns[newer].isDefault(value) else { return column.defaultValue }
+    guard let translated = source.lens.older(value, source.kind), column.admits(translated) else { return nil }
+    return translated
+  }
+}
