@@ -387,7 +387,7 @@
       download _: AssetDownload
     ) -> RefusedColumn<Refusal.NoAsset> { RefusedColumn() }
 
-    /// Refuses a lens for a property whose column is no text, number, Boolean value or date.
+    /// Refuses a lens for a property whose column is no text, number or Boolean value.
     @_disfavoredOverload
     public static func column(
       _ name: String, default _: @autoclosure () -> Value? = nil, isConstant _: Bool = false, wireName _: String? = nil,

@@ -98,7 +98,7 @@
   /// - Parameters:
   ///   - renamedFrom: the name under which the field was first declared, which remains its name on other devices and in
   ///     the file. Keep it however often the property is renamed. References cannot be renamed.
-  ///   - from: for a text, a number, a Boolean value or a date: the older field whose place it takes, such as
+  ///   - from: for a text, a number or a Boolean value: the older field whose place it takes, such as
   ///     `.lens("price", .real, .scale(100))`; see `FieldSource`. It cannot change.
   ///   - onDelete: for a reference: what happens to this record when the target is deleted; by default `.nullify`.
   ///   - isIndexed: for a reference: whether its column has an index; by default true. Without one, deleting a target

@@ -116,7 +116,7 @@
     /// Unavailable, so the compiler reports the reason at the property's declaration.
     @available(
       *, unavailable,
-      message: "Only a plain text, number, Bool or date takes the place of another field: remove 'from'"
+      message: "Only a plain text, number or Bool takes the place of another field: remove 'from'"
     )
     public var property: EntitySchema.Property { fatalError("refused") }
   }

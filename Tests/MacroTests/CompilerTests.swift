@@ -90,11 +90,11 @@
       ),
       (
         "@Field(from: .lens(\"old\", .text, .digits)) var owner: PersonID?",
-        "'property' is unavailable: Only a plain text, number, Bool or date takes the place of another field: remove 'from'"
+        "'property' is unavailable: Only a plain text, number or Bool takes the place of another field: remove 'from'"
       ),
       (
         "@Field(from: .lens(\"old\", .text, .digits)) var tags: [String] = []",
-        "'property' is unavailable: Only a plain text, number, Bool or date takes the place of another field: remove 'from'"
+        "'property' is unavailable: Only a plain text, number or Bool takes the place of another field: remove 'from'"
       ),
       (
         "var opaque: Opaque = Opaque()",

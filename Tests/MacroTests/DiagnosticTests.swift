@@ -304,7 +304,7 @@
       let (first, rest) = merge.isEmpty ? ("", "") : ("\(merge), ", "@Field(\(merge)) ")
       try expectRefused(
         game("@Field(\(first)from: .lens(\"old\", .text, .digits)) \(declaration)"), at: 3, 10 + first.count,
-        "'\(name)' is \(kind), and only a plain text, number, Bool or date takes the place of another field",
+        "'\(name)' is \(kind), and only a plain text, number or Bool takes the place of another field",
         fix: "Remove 'from'", game("\(rest)\(declaration)"))
     }
 

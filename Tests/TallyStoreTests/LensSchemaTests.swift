@@ -32,6 +32,7 @@ import Testing
     #expect(code(.text("b", from: .lens("a", .bool, .map([:])))) == .invalidSchema)
     #expect(code(.text("b", from: .lens("a", .bool, .map([true: 1])))) == .invalidSchema)
     #expect(code(.text("b", from: .lens("a", .bool, .map([true: "x", 7: "y"])))) == .invalidSchema)
+    #expect(code(.text("b", from: .lens("a", .date, .map(["2026-01-01": "x"])))) == .invalidSchema)
     #expect(code(.integer("b", keep: .greatest, from: .lens("a", .real, .scale(100)))) == .invalidSchema)
     #expect(code(.real("a", keep: .least), .integer("b", from: .lens("a", .real, .scale(9)))) == .invalidSchema)
     #expect(code(.text("a"), .integer("b", from: .lens("a", .real, .scale(9)))) == .invalidSchema)
@@ -60,6 +61,19 @@ import Testing
     #expect(
       code(.text("b", default: "no", from: .lens("a", .bool, default: true, .map([false: "no", true: "no"]))))
         == .invalidSchema)
+  }
+
+  @Test func aRenamedFieldIsNamedWithItsFirstName() throws {
+    let scratch = try Scratch()
+    try scratch.store("a", schema: Schema([EntitySchema("Item", .real("price"))])).close()
+    try scratch.store("a", schema: Schema([EntitySchema("Item", .real("cost", renamedFrom: "price"))])).close()
+    do {
+      _ = try scratch.store(
+        "a", schema: Schema([EntitySchema("Item", .integer("cents", from: .lens("cost", .real, .scale(100))))]))
+      Issue.record("a second column was made")
+    } catch let error as StoreError {
+      #expect("\(error)".contains("first declared as 'price'"))
+    }
   }
 
   @Test func whatAFieldComesFromIsDecidedOnce() throws {

@@ -69,6 +69,7 @@ import Testing
     try run(newer, "INSERT INTO Item(id, state) VALUES('Item|~|a', 'done')")
     #expect(try older.sync(with: newer).isConverged)
     try run(older, "UPDATE Item SET done = 0")
+    Thread.sleep(forTimeInterval: 0.003)
     try run(newer, "UPDATE Item SET state = 'paid'")
     #expect(try older.sync(with: newer).isConverged)
     #expect(try row(older, "done") == ["done": 1])
@@ -325,5 +326,108 @@ import Testing
     let reasons = Dictionary(uniqueKeysWithValues: history.fields.map { ($0.field, $0.hiddenReason) })
     #expect(reasons["cents"] == "the field whose place it takes was written later")
     #expect(reasons["price"] == .some(nil))
+  }
+
+  // MARK: What readers found
+
+  /// Whether the row is new or not, the app hears of it, as if it had written the older column itself.
+  @Test func whatTheOlderColumnRefusesFails() throws {
+    let refusal = "ON Item WHEN NEW.price = 10 BEGIN SELECT RAISE(ABORT, 'no'); END"
+    let rules = [
+      "CREATE UNIQUE INDEX app_price ON Item(price)",
+      "CREATE TRIGGER app_one BEFORE INSERT \(refusal); CREATE TRIGGER app_two BEFORE UPDATE \(refusal);",
+    ]
+    for rule in rules {
+      let store = try Store(inMemory: Self.new)
+      try run(store, rule)
+      try run(store, "INSERT INTO Item(id, cents) VALUES('Item|~|a', 500)")
+      try run(store, "INSERT INTO Item(id, cents) VALUES('Item|~|c', \(rule.contains("UNIQUE") ? 1000 : 20))")
+      let before = try store.summary()
+      let statements = [
+        "INSERT INTO Item(id, cents) VALUES('Item|~|b', 1000)", "UPDATE Item SET cents = 1000 WHERE id = 'Item|~|a'",
+      ]
+      for statement in statements {
+        do {
+          try run(store, statement)
+          Issue.record("\(rule) let pass \(statement)")
+        } catch let error as StoreError {
+          #expect(error.code == .writeIgnored)
+        }
+      }
+      #expect(try store.summary() == before)
+      #expect(try row(store, "price, cents") == ["price": 5, "cents": 500])
+      try expectConverged(store)
+    }
+  }
+
+  /// A device that is ahead has written the older field; an edit that its writer saw it before shows.
+  @Test func anEditShowsAlsoOverTheOlderFieldOfADeviceThatIsAhead() throws {
+    var ahead = StoreOptions()
+    ahead.now = { Date(timeIntervalSinceNow: 86_400) }
+    let older = try scratch.store("older", schema: Self.old, options: ahead)
+    let newer = try scratch.store("newer", schema: Self.new)
+    try run(newer, "INSERT INTO Item(id, state, shelf) VALUES('Item|~|a', 'done', '7')")
+    #expect(try older.sync(with: newer).isConverged)
+    try run(older, "UPDATE Item SET done = 0, shelf = '8'")
+    #expect(try older.sync(with: newer).isConverged)
+    try run(newer, "UPDATE Item SET state = 'paid'")
+    #expect(try row(newer, "state") == ["state": "paid"])
+    try run(newer, "UPDATE Item SET state = 'lost', number = 30")
+    #expect(try row(newer, "state, number") == ["state": "lost", "number": 30])
+    let third = try scratch.store("third", schema: Self.new)
+    #expect(try newer.sync(with: third).isConverged)
+    try run(third, "UPDATE Item SET state = 'open'")
+    try run(newer, "UPDATE Item SET state = 'paid'")
+    #expect(try newer.sync(with: third).isConverged)
+    let shown = try newer.read { try String.fetchOne($0, sql: "SELECT state FROM Item") }
+    #expect(shown == "open" || shown == "paid")
+    #expect(try third.read { try String.fetchOne($0, sql: "SELECT state FROM Item") } == shown)
+    #expect(try newer.sync(with: older).isConverged)
+    try expectConverged(older, newer, third)
+  }
+
+  @Test func aRefusedNewerValueIsMendedByTheAppsNext() throws {
+    let (older, newer) = try pair()
+    try run(newer, "INSERT INTO Item(id, state) VALUES('Item|~|a', 'paid')")
+    #expect(try older.sync(with: newer).isConverged)
+    let other = try DatabaseQueue(path: scratch.path("newer"))
+    try other.write { try $0.execute(sql: "UPDATE Item SET state = CAST(x'ff41' AS TEXT)") }
+    try newer.write { _ in }
+    try run(newer, "UPDATE Item SET state = 'paid'")
+    #expect(try newer.sync(with: older).isConverged)
+    #expect(try row(newer, "state, done") == ["state": "paid", "done": 1])
+    try expectConverged(older, newer)
+  }
+
+  @Test func aRefusedOlderValueDoesNotHideTheNewer() throws {
+    let store = try scratch.store("a", schema: Self.new)
+    try run(store, "INSERT INTO Item(id, state) VALUES('Item|~|a', 'paid')")
+    let other = try DatabaseQueue(path: scratch.path("a"))
+    try other.write { try $0.execute(sql: "UPDATE Item SET done = 7, state = 'open'") }
+    try store.write { _ in }
+    #expect(try row(store, "state") == ["state": "open"])
+    try run(store, "UPDATE Item SET done = 0")
+    try expectConverged(store)
+  }
+
+  /// Where triggers were missing nothing tells what was written: the newer column counts, a default too.
+  @Test func whatWasWrittenUnnoticedFollowsTheNewerColumn() throws {
+    let store = try scratch.store("a", schema: Self.new)
+    try run(store, "INSERT INTO Item(id, state, cents) VALUES('Item|~|a', 'paid', 500)")
+    try store.close()
+    let other = try DatabaseQueue(path: scratch.path("a"))
+    try other.write { db in
+      for name in try String.fetchAll(
+        db, sql: "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'Item'")
+      {
+        try db.execute(sql: "DROP TRIGGER \"\(name)\"")
+      }
+      try db.execute(sql: "UPDATE Item SET state = 'open', price = 9, title = 'x'")
+    }
+    try other.close()
+    let opened = try scratch.store("a", schema: Self.new)
+    try opened.write { _ in }
+    #expect(try row(opened, "state, done, cents, price") == ["state": "open", "done": 0, "cents": 500, "price": 5])
+    try expectConverged(opened)
   }
 }

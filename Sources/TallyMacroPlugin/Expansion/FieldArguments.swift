@@ -65,11 +65,12 @@
           case "ListPosition": "a position"
           case "AssetName": "an asset"
           case "Data", "UUID": "kept as bytes"
+          case "Date": "a date"
           default: nil
           }
         }
       return kind.map {
-        "'\(name)' is \($0), and only a plain text, number, Bool or date takes the place of another field"
+        "'\(name)' is \($0), and only a plain text, number or Bool takes the place of another field"
       }
     }
 

@@ -125,12 +125,9 @@ extension EntitySchema.Property {
   /// - Parameters:
   ///   - name: the column's name.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
-  ///   - source: the older field whose place it takes; see ``FieldSource``.
   /// - Returns: the column, for a schema.
-  public static func date(
-    _ name: String, renamedFrom oldName: String? = nil, from source: FieldSource? = nil
-  ) -> Self {
-    .field(FieldSchema(name, .date, wireName: oldName, from: source))
+  public static func date(_ name: String, renamedFrom oldName: String? = nil) -> Self {
+    .field(FieldSchema(name, .date, wireName: oldName))
   }
   /// Declares a column of UUIDs as GRDB writes them: sixteen bytes. It can be null and has no default.
   ///

@@ -43,7 +43,7 @@ public struct Lens: Sendable, Hashable {
 
   /// A list of pairs, each of a value of the older field and one of the newer. Of several pairs with the same value the
   /// first counts, so two values of one field may share a counterpart in the other.
-  /// - Parameter pairs: between 1 and 256 pairs of texts, numbers, Booleans or dates.
+  /// - Parameter pairs: between 1 and 256 pairs of texts, numbers or Booleans.
   /// - Returns: a lens between the two kinds of these values.
   public static func map(_ pairs: KeyValuePairs<Value, Value>) -> Lens {
     Lens(rule: .map(pairs.map { Counterpart(older: $0.key, newer: $0.value) }))
@@ -220,7 +220,7 @@ extension FieldKind {
 
   /// Whether a value can stand in a pair of a map.
   fileprivate func takesPart(of value: Value) -> Bool {
-    [.text, .integer, .real, .bool, .date].contains(self) && accepts(value)
+    [.text, .integer, .real, .bool].contains(self) && accepts(value)
   }
 }
 
@@ -252,6 +252,21 @@ extension EntitySchema {
     return ordered
   }
 
+  /// Checks that sources name fields with their first names.
+  /// - Throws: `StoreError.invalidSchema`.
+  func checkSourceNames() throws(StoreError) {
+    for field in fields {
+      guard let source = field.source,
+        let other = fields.first(where: { $0.name.lowercased() == source.field.lowercased() }),
+        other.wireName != source.field
+      else { continue }
+      throw StoreError(
+        .invalidSchema,
+        "\(type).\(field.name), from \(printable(source.field)): that was first declared as \(printable(other.wireName)), "
+          + "which is the name to give")
+    }
+  }
+
   /// - Throws: `StoreError.invalidSchema` with the first rule that is broken.
   func checkSources() throws(StoreError) {
     var replaced = Set<String>()
@@ -274,9 +289,13 @@ extension EntitySchema {
         next = known.source.flatMap { source in fields.first { $0.wireName == source.field } }
       }
       guard let older = fields.first(where: { $0.wireName == source.field }) else { continue }
-      guard older.kind == source.kind, older.defaultValue == source.defaultValue, older.keep == nil else {
+      guard older.kind == source.kind, older.keep == nil else {
+        let extremum = older.keep.map { " that keeps the \($0.rawValue)" } ?? ""
         throw StoreError(
-          .invalidSchema, "\(label): that is \(older.kind.withArticle) with another default, or keeps an extremum")
+          .invalidSchema, "\(label): that is \(older.kind.withArticle)\(extremum), and not \(source.kind.withArticle)")
+      }
+      guard older.defaultValue == source.defaultValue else {
+        throw StoreError(.invalidSchema, "\(label): that has another default; name it with default:")
       }
     }
     for rule in unique {

@@ -109,6 +109,7 @@ public struct Schema: Sendable, Hashable, Codable {
   }
 
   private static func check(_ entity: EntitySchema) throws(StoreError) {
+    try entity.checkSourceNames()
     var columns = Set<String>()
     var wireNames = Set<String>()
     for field in entity.fields {

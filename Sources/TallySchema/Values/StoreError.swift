@@ -112,7 +112,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// undefined behavior in SQLite. The message names the table. The merge or write was rolled back.
     case rowMovedByTrigger
     /// A trigger of the app with RAISE(IGNORE), or a constraint with ON CONFLICT IGNORE, made SQLite skip a write that
-    /// Tally was asked to make. None of it was written.
+    /// Tally was asked to make. Or an index, a check or a trigger of the app refused the value that a write of a field
+    /// also gives to the older field whose place it takes. None of it was written.
     case writeIgnored
     /// One transaction changed more rows than can be recorded.
     case transactionTooLarge

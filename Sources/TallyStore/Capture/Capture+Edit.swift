@@ -19,13 +19,6 @@ extension Capture {
       try transaction.plain.isPlain(row.key, kind)
     else { return false }
     guard !changes.isEmpty else { return true }
-    var older: [(place: Int, value: Value)] = []
-    if !kind.lenses.isEmpty {
-      guard let written = try LensCapture(transaction: transaction, kind: kind).follow(row.id, &changes) else {
-        return false
-      }
-      older = written
-    }
     var moved: [AnyRecordName] = []
     for change in changes {
       guard change.place < kind.columns.count else { return false }
@@ -36,6 +29,12 @@ extension Capture {
     }
     guard let state = try transaction.writer.stampedState(clock)
     else { return false }
+    var lensed = LensCapture.Edit()
+    if !kind.lenses.isEmpty {
+      let capture = LensCapture(transaction: transaction, kind: kind)
+      guard let written = try capture.follow(row.id, &changes, over: state) else { return false }
+      lensed = written
+    }
     var edit = StampedEdit(state, row.hash)
     var stamp: Stamp?
     let isBuffered = transaction.isBuffered
@@ -55,7 +54,7 @@ extension Capture {
         // One edit has one stamp here. A value that goes no further takes no dot, and is put back by the long way.
         guard changes.count == 1, extremum.prefers(change.new, over: change.old) else { return false }
       }
-      var new = try transaction.stamp(over: old?.time)
+      var new = try transaction.stamp(over: lensed.floor.map { max($0, old?.time ?? $0) } ?? old?.time)
       if column.field.extremum != nil {
         new = ExtremumWrites.raise(over: old, new.dot)
       } else if let old, new <= old {
@@ -68,10 +67,10 @@ extension Capture {
     }
     guard let stamp else { return true }
     edit.end()
-    if older.isEmpty {
+    if lensed.older.isEmpty {
       try transaction.writer.putEdited(edit.state, kind, row.id, row.clock)
     } else {
-      guard try transaction.writer.showEdited(edit.state, kind, row.id, row.clock, older) else { return false }
+      guard try transaction.writer.showEdited(edit.state, kind, row.id, row.clock, lensed.older) else { return false }
     }
     try transaction.edited(
       row.key, kind, CollectionOfOne(stamp.dot), edit, cells, owners: row.owners, moved: moved, isNoted: true)

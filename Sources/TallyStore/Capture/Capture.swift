@@ -227,7 +227,11 @@ struct Capture {
     var values = try RenamedRow(after.clock, after.values, kind).values(for: name, transaction)
     for index in refused { values[index] = kind.columns[index].defaultValue }
     if !kind.lenses.isEmpty {
-      values = LensWrites(values, over: nil, kind, except: refused, isAnew: true, environment).values
+      let lens = LensWrites(values, over: nil, kind, except: refused, isAnew: true, environment)
+      if origin == .app, lens.values != values {
+        transaction.held.note(lensed: RowAddress(kind: kind.number, key: name.text))
+      }
+      values = lens.values
     }
     #if PlantedFaults
       let isLost = isLost && !environment.planted.contains(.returnedRowIsNew)
@@ -314,8 +318,11 @@ struct Capture {
     if !kind.lenses.isEmpty {
       // A row that was inserted again has no clock yet. Of one that changed without a note nothing is known.
       lens = LensWrites(
-        after.values, over: isUnnoted ? nil : before, kind, except: refused,
-        isAnew: isUnnoted || after.clock == .unstamped, environment)
+        after.values, over: before, kind, except: refused, isAnew: after.clock == .unstamped, isUnnoted: isUnnoted,
+        environment)
+      if origin == .app, lens.values != after.values {
+        transaction.held.note(lensed: RowAddress(kind: kind.number, key: name.text))
+      }
     }
     let set = transaction.session.applying.takeSetting(of: RowAddress(kind: kind.number, key: name.text))
     for (index, column) in kind.columns.enumerated() where !refused.contains(index) {
@@ -355,7 +362,7 @@ struct Capture {
       }
       // Putting a refused value back to what the register holds writes nothing.
       let register = wasRefused ? old.cell(column.field, followsNewest: kind.followsNewest) : nil
-      if wasRefused, (register?.value ?? column.defaultValue) == value { continue }
+      if wasRefused, (register?.value ?? column.defaultValue) == value, !kind.lenses.involves(index) { continue }
       let stamp = try transaction.stamp(over: kind.lenses.settingTime(index, old, kind))
       cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
       edited.insert(index)

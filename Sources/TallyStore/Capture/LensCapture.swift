@@ -6,11 +6,19 @@ struct LensCapture {
   let transaction: WriteTransaction
   let kind: RecordKind
 
-  /// Adds what an edit of newer columns writes to older ones.
-  /// - Returns: what the row is still to show of that; nil if the short way does not apply, since a column shows or
-  ///   hides another one's value, or since triggers may answer the store's write.
-  func follow(_ row: RowID, _ changes: inout [RowChange]) throws -> [(place: Int, value: Value)]? {
-    guard changes.contains(where: { kind.lenses.involves($0.place) }) else { return [] }
+  /// What an edit of newer columns is besides.
+  struct Edit {
+    /// What the row is still to show of it.
+    var older: [(place: Int, value: Value)] = []
+    /// The time that the edit must exceed so that it shows.
+    var floor: HybridTime?
+  }
+
+  /// Adds what an edit of newer columns writes to older ones. `state` is that of the row before the edit.
+  /// - Returns: nil if the short way does not apply, since a column shows or hides another one's value, or since
+  ///   triggers may answer the store's write.
+  func follow(_ row: RowID, _ changes: inout [RowChange], over state: StampedState) throws -> Edit? {
+    guard changes.contains(where: { kind.lenses.involves($0.place) }) else { return Edit() }
     guard let values = try values(of: row) else { return nil }
     var before = values
     for change in changes { before[change.place] = change.old }
@@ -25,7 +33,11 @@ struct LensCapture {
       changes.append(RowChange(place: place, old: before[place], new: lens.values[place]))
     }
     changes.sort { $0.place < $1.place }
-    return lens.restamped.filter { values[$0] != lens.values[$0] }.map { ($0, lens.values[$0]) }
+    let times = kind.lenses.places.compactMap { place in
+      state.stamp(of: kind.columns[place].field, isDefault: kind.columns[place].isDefault(before[place]))?.time
+    }
+    let older = lens.restamped.filter { values[$0] != lens.values[$0] }.map { ($0, lens.values[$0]) }
+    return Edit(older: older, floor: times.max())
   }
 
   /// Writes what newer columns of a row that has come say to its older ones.
@@ -42,7 +54,8 @@ struct LensCapture {
     } catch is RowRefusal {
       return false
     }
-    return true
+    // A row that has come has this clock before the write too, so the statement may have been refused all the same.
+    return try self.values(of: row).map { now in older.allSatisfy { now[$0] == lens.values[$0] } } ?? false
   }
 
   /// The values of a row in the columns of lenses, by the places of all columns.

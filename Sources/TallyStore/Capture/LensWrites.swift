@@ -20,18 +20,23 @@ struct LensWrites {
   /// Nothing but the values of a row.
   init(_ values: [Value]) { self.values = values }
 
-  /// `before` has the values that the row showed; nil if there was none, or if they are not known. If `isAnew`, the row
-  /// has been deleted and inserted since: a column that the insert did not name has its default.
+  /// `before` has the values that the row showed; nil if there was none. If `isAnew`, the row has been deleted and
+  /// inserted since: a column that the insert did not name has its default. If `isUnnoted`, nothing tells what has
+  /// changed, and the newer column counts where both do not say the same.
   init(
     _ values: [Value], over before: [Value]?, _ kind: RecordKind, except refused: Set<Int>, isAnew: Bool,
-    _ environment: StoreEnvironment
+    isUnnoted: Bool = false, _ environment: StoreEnvironment
   ) {
     self.values = values
     #if PlantedFaults
       if environment.planted.contains(.lensNotFollowed) { return }
     #endif
     for pair in kind.lenses.pairs.reversed() where !refused.contains(pair.newer) {
-      follow(pair, over: before, kind, except: refused, isAnew: isAnew)
+      if isUnnoted {
+        restate(pair, kind, except: refused)
+      } else {
+        follow(pair, over: before, kind, except: refused, isAnew: isAnew)
+      }
     }
     #if PlantedFaults
       if environment.planted.contains(.oldColumnUnstamped) { restamped = [] }
@@ -43,7 +48,8 @@ struct LensWrites {
   ) {
     let (older, newer) = (pair.older, pair.newer)
     let isDefault = kind.columns[newer].isDefault(values[newer])
-    let olderIsDefault = kind.columns[older].isDefault(values[older])
+    // A value that is refused says nothing.
+    let olderIsDefault = refused.contains(older) || kind.columns[older].isDefault(values[older])
     let isGiven = restamped.contains(newer) || (before.map { $0[newer] != values[newer] } ?? !isDefault)
     let isWritten = isGiven || isAnew && !isDefault && olderIsDefault
     guard isWritten else { return }
@@ -59,5 +65,15 @@ struct LensWrites {
     values[older] = value
     restamped.append(older)
     if !isGiven { restamped.append(newer) }
+  }
+
+  /// What a row is of which nothing tells what has changed: each of its values is written again.
+  private mutating func restate(_ pair: LensColumns.Pair, _ kind: RecordKind, except refused: Set<Int>) {
+    guard pair.source.keepsOldApps, !refused.contains(pair.older),
+      pair.newerValue(values[pair.older], kind) != values[pair.newer],
+      let value = pair.olderValue(values[pair.newer], kind)
+    else { return }
+    values[pair.older] = value
+    restamped.append(pair.older)
   }
 }

@@ -78,15 +78,22 @@ extension WriteTransaction {
   }
 
   /// Refuses a write of the app's that has deleted what SQLite does not let go: a table of the app's own refers to it,
-  /// or a trigger of the app's keeps it. Done in part it would be acknowledged here and done everywhere else.
-  /// - Throws: `StoreError.deleteDenied`.
+  /// or a trigger of the app's keeps it. Done in part it would be acknowledged here and done everywhere else. Refuses
+  /// also one of a newer field whose older column SQLite does not let have the value.
+  /// - Throws: `StoreError.deleteDenied`, `.writeIgnored`.
   func refuseHeldRows() throws {
-    let held = reader.aside.news.compactMap { address -> (address: RowAddress, reason: String)? in
-      guard let entry = reader.aside[address], entry.isHeld, asideBefore?[address]?.isHeld != true else { return nil }
+    for address in reader.aside.news where held.lensed.contains(address) && held.before?[address] == nil {
+      guard let entry = reader.aside[address] else { continue }
+      throw StoreError(
+        .writeIgnored,
+        "\(printable(address.key)): the older column of a field that was written takes no such value (\(entry.reason))")
+    }
+    let rows = reader.aside.news.compactMap { address -> (address: RowAddress, reason: String)? in
+      guard let entry = reader.aside[address], entry.isHeld, held.before?[address]?.isHeld != true else { return nil }
       return (address, entry.reason)
     }
     // What only follows from another is not the reason.
-    let first = held.min {
+    let first = rows.min {
       ($0.reason.hasSuffix(Self.referral) ? 1 : 0, $0.address) < (
         $1.reason.hasSuffix(Self.referral) ? 1 : 0, $1.address
       )

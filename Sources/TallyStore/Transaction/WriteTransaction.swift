@@ -45,7 +45,7 @@ final class WriteTransaction {
   private(set) var isSumLost = false
   /// What was set aside before what the app has written in it was captured; nil if it captures nothing of the app's,
   /// which could be refused.
-  private(set) var asideBefore: SetAside?
+  var held = HeldRows()
   /// What is lost or damaged.
   var losses = Losses()
 
@@ -237,7 +237,7 @@ final class WriteTransaction {
     isCapturing = true
     defer { isCapturing = false }
     if incoming.isEmpty, origin != .trigger { view.appeared.isLocal = true }
-    if origin == .app, asideBefore == nil { asideBefore = reader.aside }
+    if origin == .app { held.begin(reader.aside) }
     let capture = Capture(self, origin, returned: lost?.returned ?? [])
     try capture.run()
     guard let lost else { return }
@@ -287,7 +287,7 @@ final class WriteTransaction {
     }
     try losses.leaveTotals(self)
     try checkReferences()
-    if asideBefore != nil { try refuseHeldRows() }
+    if held.before != nil { try refuseHeldRows() }
     try forgetDecidedConflicts()
     try log.flush(session.log, to: &logged)
     try writer.putStubTouches()

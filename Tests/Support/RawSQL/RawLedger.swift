@@ -107,6 +107,8 @@ struct RawLedger {
     case ("P", "pos"): !features.contains(.countTrigger)
     // Of a row that nobody saw go, an older app does not know that it had them.
     case ("P", "motto"), ("P", "age"): !features.contains(.quietReplace)
+    // The one shows what the other was given.
+    case ("G", "rating"), ("G", "stars"): !features.contains(.upgrades)
     case ("N", "stamp"): !features.contains(.ownRowTrigger)
     case ("N", "edits"): !features.contains(.loopTrigger)
     default: true

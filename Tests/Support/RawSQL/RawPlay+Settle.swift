@@ -162,7 +162,8 @@ extension RawPlay {
     try store.read { db in
       let result = try String.fetchAll(db, sql: "PRAGMA main.integrity_check")
       guard result == ["ok"] else { throw RawFinding("store \(device.index): integrity_check says \(result)") }
-      for (what, condition) in Self.misfits {
+      let later = ("G", "stars IS NOT NULL AND typeof(stars) <> 'integer'")
+      for (what, condition) in Self.misfits + (device.version.isLater ? [later] : []) {
         guard let id = try String.fetchOne(db, sql: "SELECT id FROM main.\(what) WHERE \(condition)") else { continue }
         throw RawFinding("store \(device.index): \(id) holds a value that no field of its kind takes: \(condition)")
       }

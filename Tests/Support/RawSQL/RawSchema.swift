@@ -25,6 +25,7 @@ package struct RawVersion: Hashable, Sendable {
     ])
     guard isLater else { return schema }
     schema.entities[0].fields += [.init("motto", .text), .init("age", .integer, default: .integer(5))]
+    schema.entities[1].fields.append(.init("stars", .integer, from: .lens("rating", .real, .scale(2))))
     schema.entities[1].relationships.append(.init("guests", to: "P"))
     schema.entities[2].fields.append(.init("icon", .blob))
     schema.entities[3].references.append(.init("about", to: "G"))
@@ -35,7 +36,7 @@ package struct RawVersion: Hashable, Sendable {
   static func fields(_ table: String) -> [String] {
     switch table {
     case "P": ["name", "pos", "motto", "age"]
-    case "G": ["name", "rating"]
+    case "G": ["name", "rating", "stars"]
     case "F": ["name", "icon"]
     default: ["body", "due", "meta", "done", "pic", "stamp", "edits"]
     }

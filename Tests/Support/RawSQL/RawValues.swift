@@ -61,6 +61,7 @@ struct RawValues {
       return random.chance(5)
         ? random.pick(["9223372036854775807", "-1"]) : "\(random.below(9))"
     case "rating": return random.pick(["1.5", "0.0", "-2.25", "1e308", "NULL"])
+    case "stars": return random.pick(["0", "3", "-4", "9223372036854775807", "NULL"])
     case "due": return random.pick(["'2026-11-21 14:49:34.963'", "'1970-01-01 00:00:00.000'", "NULL"])
     case "meta": return random.pick(["'{\"a\":[1,2]}'", "'[]'", "'\"ü\"'", "NULL"])
     case "done": return random.pick(["0", "1"])
@@ -76,7 +77,8 @@ struct RawValues {
   /// What does not fit.
   private static let refused = [
     "due": ["'tomorrow'", "'2026-13-01'", "''", "20261122"], "meta": ["'{'", "'{\"a\":}'", "''", "x'7b7d'"],
-    "done": ["7", "'yes'"], "pos": ["'many'", "1.5"], "rating": ["'high'"], "pic": ["'text'", "5"], "name": ["x'00'"],
+    "done": ["7", "'yes'"], "pos": ["'many'", "1.5"], "rating": ["'high'"], "stars": ["'many'", "1.5"],
+    "pic": ["'text'", "5"], "name": ["x'00'"],
   ]
 
   /// The columns of a table that an app writes; now and then those of its second version.
@@ -84,7 +86,7 @@ struct RawValues {
     let later = has(.upgrades) && random.chance(15)
     switch table {
     case "P": return ["name", "pos"] + (later ? ["motto", "age"] : [])
-    case "G": return ["name", "rating", "owner", "friend"]
+    case "G": return ["name", "rating", "owner", "friend"] + (later ? ["stars"] : [])
     case "F": return ["name", "parent", "twin"] + (later ? ["icon"] : [])
     default:
       return ["body", "due", "meta", "done", "pic", "stamp", "edits"] + (has(.denials) ? ["holder", "holder"] : [])
