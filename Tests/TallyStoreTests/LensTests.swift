@@ -399,6 +399,42 @@ import Testing
     try expectConverged(older, newer)
   }
 
+  @Test func aRefusedValueThatIsPutBackWritesNothing() throws {
+    let store = try scratch.store("a", schema: Self.new)
+    try run(store, "INSERT INTO Item(id, state) VALUES('Item|~|a', 'paid')")
+    let before = try store.summary()
+    let other = try DatabaseQueue(path: scratch.path("a"))
+    for (refused, right) in [("done = 7", "done = 1"), ("state = CAST(x'ff41' AS TEXT)", "state = 'paid'")] {
+      for assignment in [refused, right] {
+        try other.write { try $0.execute(sql: "UPDATE Item SET \(assignment)") }
+        try store.write { _ in }
+      }
+      #expect(try row(store, "state, done") == ["state": "paid", "done": 1])
+      #expect(try store.summary() == before)
+    }
+    try expectConverged(store)
+  }
+
+  /// Only fields that lenses join to the edited one take over its time.
+  @Test func anEditOfSeveralFieldsIsAheadOnlyWhereItMustBe() throws {
+    var ahead = StoreOptions()
+    ahead.now = { Date(timeIntervalSinceNow: 86_400) }
+    let older = try scratch.store("older", schema: Self.old, options: ahead)
+    let newer = try scratch.store("newer", schema: Self.new)
+    try run(newer, "INSERT INTO Item(id, title, cents) VALUES('Item|~|a', 't', 500)")
+    #expect(try older.sync(with: newer).isConverged)
+    try run(older, "UPDATE Item SET price = 6")
+    #expect(try older.sync(with: newer).isConverged)
+    try run(newer, "UPDATE Item SET cents = 700")
+    try run(newer, "UPDATE Item SET cents = 800, title = 'u', state = 'done'")
+    let limit = UInt64((Date().timeIntervalSince1970 + 3600) * 1000)
+    let history = try #require(try newer.history(of: try AnyRecordName("Item|~|a")))
+    for field in history.fields {
+      #expect((field.stamp.time.milliseconds > limit) == ["cents", "price"].contains(field.field))
+    }
+    #expect(try row(newer, "cents, title, state") == ["cents": 800, "title": "u", "state": "done"])
+  }
+
   @Test func aRefusedOlderValueDoesNotHideTheNewer() throws {
     let store = try scratch.store("a", schema: Self.new)
     try run(store, "INSERT INTO Item(id, state) VALUES('Item|~|a', 'paid')")
@@ -407,6 +443,7 @@ import Testing
     try store.write { _ in }
     #expect(try row(store, "state") == ["state": "open"])
     try run(store, "UPDATE Item SET done = 0")
+    #expect(try row(store, "state") == ["state": "open"])
     try expectConverged(store)
   }
 

@@ -54,7 +54,7 @@ extension Capture {
         // One edit has one stamp here. A value that goes no further takes no dot, and is put back by the long way.
         guard changes.count == 1, extremum.prefers(change.new, over: change.old) else { return false }
       }
-      var new = try transaction.stamp(over: lensed.floor.map { max($0, old?.time ?? $0) } ?? old?.time)
+      var new = try transaction.stamp(over: lensed.time(over: old?.time, at: change.place))
       if column.field.extremum != nil {
         new = ExtremumWrites.raise(over: old, new.dot)
       } else if let old, new <= old {

@@ -228,9 +228,7 @@ struct Capture {
     for index in refused { values[index] = kind.columns[index].defaultValue }
     if !kind.lenses.isEmpty {
       let lens = LensWrites(values, over: nil, kind, except: refused, isAnew: true, environment)
-      if origin == .app, lens.values != values {
-        transaction.held.note(lensed: RowAddress(kind: kind.number, key: name.text))
-      }
+      LensCapture(transaction: transaction, kind: kind).note(lens, over: values, of: name, origin)
       values = lens.values
     }
     #if PlantedFaults
@@ -272,6 +270,7 @@ struct Capture {
   ) throws {
     var cells: [FieldCell] = []
     let lens = LensWrites(after.values, over: nil, kind, except: refused, isAnew: true, environment)
+    LensCapture(transaction: transaction, kind: kind).note(lens, over: after.values, of: name, origin)
     for (index, column) in kind.columns.enumerated() where !refused.contains(index) {
       let (value, old) = (lens.values[index], hidden.state[column.field])
       if column.isCounter {
@@ -314,16 +313,11 @@ struct Capture {
     var cells: [FieldCell] = []
     var edited: Set<Int> = []
     var (refused, goesBack) = (refused, false)
-    var lens = LensWrites(after.values)
-    if !kind.lenses.isEmpty {
-      // A row that was inserted again has no clock yet. Of one that changed without a note nothing is known.
-      lens = LensWrites(
-        after.values, over: before, kind, except: refused, isAnew: after.clock == .unstamped, isUnnoted: isUnnoted,
-        environment)
-      if origin == .app, lens.values != after.values {
-        transaction.held.note(lensed: RowAddress(kind: kind.number, key: name.text))
-      }
-    }
+    // A row that was inserted again has no clock yet.
+    let (lens, shownBefore) = LensCapture(transaction: transaction, kind: kind).update(
+      after.values, over: before, old, wereRefused: earlier, except: refused, isAnew: after.clock == .unstamped,
+      isUnnoted: isUnnoted)
+    LensCapture(transaction: transaction, kind: kind).note(lens, over: after.values, of: name, origin)
     let set = transaction.session.applying.takeSetting(of: RowAddress(kind: kind.number, key: name.text))
     for (index, column) in kind.columns.enumerated() where !refused.contains(index) {
       if index == set {
@@ -362,7 +356,11 @@ struct Capture {
       }
       // Putting a refused value back to what the register holds writes nothing.
       let register = wasRefused ? old.cell(column.field, followsNewest: kind.followsNewest) : nil
-      if wasRefused, (register?.value ?? column.defaultValue) == value, !kind.lenses.involves(index) { continue }
+      let isAsItWas =
+        kind.lenses.involves(index)
+        ? shownBefore[index] == value && !lens.restamped.contains(index)
+        : (register?.value ?? column.defaultValue) == value
+      if wasRefused, isAsItWas { continue }
       let stamp = try transaction.stamp(over: kind.lenses.settingTime(index, old, kind))
       cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
       edited.insert(index)

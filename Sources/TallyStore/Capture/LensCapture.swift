@@ -6,12 +6,36 @@ struct LensCapture {
   let transaction: WriteTransaction
   let kind: RecordKind
 
+  /// What an update writes, and what the row showed before it. Putting a value that was refused back to what the state
+  /// shows writes nothing.
+  func update(
+    _ values: [Value], over before: [Value], _ old: RecordState, wereRefused: Set<FieldID>, except refused: Set<Int>,
+    isAnew: Bool, isUnnoted: Bool
+  ) -> (writes: LensWrites, before: [Value]) {
+    guard !kind.lenses.isEmpty else { return (LensWrites(values), before) }
+    var before = before
+    if !wereRefused.isEmpty {
+      let plain = kind.plainValues(of: old)
+      for place in kind.lenses.places where wereRefused.contains(kind.columns[place].field) {
+        before[place] = plain[place]
+      }
+    }
+    let writes = LensWrites(
+      values, over: before, kind, except: refused, isAnew: isAnew, isUnnoted: isUnnoted, transaction.environment)
+    return (writes, before)
+  }
+
   /// What an edit of newer columns is besides.
   struct Edit {
     /// What the row is still to show of it.
     var older: [(place: Int, value: Value)] = []
-    /// The time that the edit must exceed so that it shows.
-    var floor: HybridTime?
+    /// For columns that lenses join the time that the edit must exceed so that it shows.
+    var floors: [(place: Int, time: HybridTime)] = []
+
+    /// The time that a write of a column must exceed; `old` is that of its register.
+    func time(over old: HybridTime?, at place: Int) -> HybridTime? {
+      floors.first { $0.place == place }.map { max($0.time, old ?? $0.time) } ?? old
+    }
   }
 
   /// Adds what an edit of newer columns writes to older ones. `state` is that of the row before the edit.
@@ -33,11 +57,15 @@ struct LensCapture {
       changes.append(RowChange(place: place, old: before[place], new: lens.values[place]))
     }
     changes.sort { $0.place < $1.place }
-    let times = kind.lenses.places.compactMap { place in
-      state.stamp(of: kind.columns[place].field, isDefault: kind.columns[place].isDefault(before[place]))?.time
+    let floors = changes.compactMap { change -> (place: Int, time: HybridTime)? in
+      guard kind.lenses.involves(change.place) else { return nil }
+      let times = kind.lenses.family(of: change.place).compactMap { place in
+        state.stamp(of: kind.columns[place].field, isDefault: kind.columns[place].isDefault(before[place]))?.time
+      }
+      return times.max().map { (change.place, $0) }
     }
     let older = lens.restamped.filter { values[$0] != lens.values[$0] }.map { ($0, lens.values[$0]) }
-    return Edit(older: older, floor: times.max())
+    return Edit(older: older, floors: floors)
   }
 
   /// Writes what newer columns of a row that has come say to its older ones.
@@ -70,5 +98,11 @@ struct LensCapture {
   /// Whether a write to a row is answered by no trigger, neither of the app's nor of the store's own.
   private func mayWriteRows() throws -> Bool {
     try !transaction.writer.announcesRows && !transaction.mayRunTriggers()
+  }
+
+  /// Notes a row of the app's whose older columns get what newer ones say.
+  func note(_ writes: LensWrites, over values: [Value], of name: AnyRecordName, _ origin: Capture.Origin) {
+    guard origin == .app, writes.values != values else { return }
+    transaction.held.note(lensed: RowAddress(kind: kind.number, key: name.text))
   }
 }

@@ -82,8 +82,8 @@ extension WriteTransaction {
   /// also one of a newer field whose older column SQLite does not let have the value.
   /// - Throws: `StoreError.deleteDenied`, `.writeIgnored`.
   func refuseHeldRows() throws {
-    for address in reader.aside.news where held.lensed.contains(address) && held.before?[address] == nil {
-      guard let entry = reader.aside[address] else { continue }
+    for address in held.lensed.sorted() where held.before?[address]?.mode != .kept {
+      guard let entry = reader.aside[address], !entry.isHeld else { continue }
       throw StoreError(
         .writeIgnored,
         "\(printable(address.key)): the older column of a field that was written takes no such value (\(entry.reason))")
