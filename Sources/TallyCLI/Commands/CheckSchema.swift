@@ -44,11 +44,11 @@ private struct SchemaChange {
   let type: String
   /// The field, reference or relationship; nil for what is of the whole type.
   var property: String?
-  /// What changes.
+  /// The change, in a few words.
   var text: String
-  /// What else there is to know.
+  /// Further lines about the change.
   var notes: [String] = []
-  /// What apps with the schema of before see of it; nil if it is all the same to them.
+  /// The effect on apps that have the old schema; nil if there is none.
   var olderApps: String?
   /// Of a field with a lens, the older field.
   var source: FieldSource?
@@ -188,7 +188,7 @@ extension SchemaChange {
       + gone.map { change($0, "no longer unique") }
   }
 
-  /// What the file has and the new schema leaves out.
+  /// Types and properties of the file that the new schema leaves out.
   private static func undeclared(
     _ old: EntitySchema, _ next: EntitySchema?, _ merged: EntitySchema?
   ) -> [SchemaChange] {

@@ -38,7 +38,7 @@ struct SourceCoding: Codable {
     try container.encodeIfPresent(keepsOldApps, forKey: .keepsOldApps)
   }
 
-  /// - Throws: `StoreError.invalidSchema` for a kind that is none.
+  /// - Throws: `StoreError.invalidSchema` for an unknown kind.
   func source() throws -> FieldSource {
     let kind = try FieldKind(coded: kind)
     return FieldSource.lens(

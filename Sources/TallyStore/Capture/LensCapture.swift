@@ -1,13 +1,14 @@
 import TallyCRDT
 
-/// Lenses in the short ways of capturing: the older columns are written into the row before it is captured, as if the
-/// app had written both.
+/// Captures writes to the columns between which lenses lead (`LensWrites`).
+/// In the short ways the older columns are written into the row first, as if the app had written both. In the long way
+/// the view writes them, as after a merge.
 struct LensCapture {
   let transaction: WriteTransaction
   let kind: RecordKind
 
-  /// What an update writes, and what the row showed before it. Putting a value that was refused back to what the state
-  /// shows writes nothing.
+  /// Returns the writes of an update, and the values of the row before it, where the state's stand for refused ones: so
+  /// putting back a refused value writes nothing.
   func update(
     _ values: [Value], over before: [Value], _ old: RecordState, wereRefused: Set<FieldID>, except refused: Set<Int>,
     isAnew: Bool, isUnnoted: Bool
@@ -25,9 +26,9 @@ struct LensCapture {
     return (writes, before)
   }
 
-  /// What an edit of newer columns is besides.
+  /// The part of an edit that follows from its newer columns.
   struct Edit {
-    /// What the row is still to show of it.
+    /// The values of older columns that the row does not show yet.
     var older: [(place: Int, value: Value)] = []
     /// For columns that lenses join the time that the edit must exceed so that it shows.
     var floors: [(place: Int, time: HybridTime)] = []

@@ -4,7 +4,7 @@ import TallyCRDT
   import TallyFaults
 #endif
 
-/// What a write to a row means for the columns between which lenses lead (`LensColumns`).
+/// The effect of a write to a row on the columns between which lenses lead (`LensColumns`).
 ///
 /// A write of a newer column is one of the older column too, by the same transaction, so that a device that knows the
 /// older one alone sees it. The older register gets the stamp even where its value stays: otherwise an earlier write of
@@ -67,7 +67,7 @@ struct LensWrites {
     if !isGiven { restamped.append(newer) }
   }
 
-  /// What a row is of which nothing tells what has changed: each of its values is written again.
+  /// Makes the older column follow the newer one in a row whose changes are unknown: all its values are written again.
   private mutating func restate(_ pair: LensColumns.Pair, _ kind: RecordKind, except refused: Set<Int>) {
     guard pair.source.keepsOldApps, !refused.contains(pair.older),
       pair.newerValue(values[pair.older], kind) != values[pair.newer],

@@ -14,7 +14,7 @@ struct LensColumns: Sendable {
     let source: FieldSource
   }
 
-  /// Each pair with a column after that with what the column takes the place of.
+  /// In a chain of lenses, the pair with the oldest field comes first.
   let pairs: [Pair]
   /// The places of all these columns, each once.
   let places: [Int]

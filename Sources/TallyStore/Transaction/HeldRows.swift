@@ -1,4 +1,4 @@
-/// Rows in the transaction of an app that end it if they cannot be as the app has asked.
+/// The rows that the end of an app's transaction looks at: it fails if the database refuses its writes there.
 struct HeldRows {
   /// The rows that were set aside before the app wrote; nil if it has not.
   private(set) var before: SetAside?

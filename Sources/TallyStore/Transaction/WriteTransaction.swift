@@ -43,8 +43,7 @@ final class WriteTransaction {
   private(set) var hasEcho = false
   /// Whether the fingerprint must be recomputed at the end: see `loseSum`.
   private(set) var isSumLost = false
-  /// What was set aside before what the app has written in it was captured; nil if it captures nothing of the app's,
-  /// which could be refused.
+  /// The rows that can make a write of the app's fail at the end.
   var held = HeldRows()
   /// What is lost or damaged.
   var losses = Losses()
