@@ -9,6 +9,7 @@ import hashlib
 import http.client
 import os
 import pathlib
+import random
 import re
 import shutil
 import socket
@@ -28,10 +29,19 @@ patience = 120
 is_long = int(os.environ.get("TALLY_EFFORT") or 1) > 1
 
 
+# Below those that systems hand out to whoever asks for any port, as the tests do that run beside this.
+ports = iter(random.sample(range(20_000, 32_000), 12_000))
+
+
 def free_port():
-    with socket.socket() as it:
-        it.bind(("127.0.0.1", 0))
-        return it.getsockname()[1]
+    for port in ports:
+        with socket.socket() as it:
+            try:
+                it.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise OSError("no port is free")
 
 
 def run(*arguments, status=0, cwd=None):

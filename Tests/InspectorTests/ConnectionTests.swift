@@ -172,8 +172,11 @@
     @Test func whatComesBehindAnUnansweredRequestIsLimited() async throws {
       let house = try await House()
       let (client, cookie) = (house.client, house.cookie)
-      let query = client.change("/api/query", House.body(Self.endless), cookie: cookie)
-        .replacingOccurrences(of: "Connection: close\r\n", with: "")
+      func request(of sql: String) -> String {
+        client.change("/api/query", House.body(sql), cookie: cookie)
+          .replacingOccurrences(of: "Connection: close\r\n", with: "")
+      }
+      let query = request(of: Self.endless)
       let next = "GET /api/log HTTP/1.1\r\nHost: 127.0.0.1:\(client.port)\r\nCookie: \(cookie)\r\n\r\n"
       for behind in [String(repeating: next, count: 2_000), client.change("/api/x", Self.large, cookie: cookie)] {
         // The connection is closed, though no limit of time is near.
@@ -182,10 +185,10 @@
       }
       // A few are answered, each in its turn.
       let last = next.replacingOccurrences(of: "\r\n\r\n", with: "\r\nConnection: close\r\n\r\n")
-      let quick = query.replacingOccurrences(of: House.body(Self.endless), with: House.body("SELECT 12345"))
-        .replacingOccurrences(
-          of: "\(House.body(Self.endless).utf8.count)", with: "\(House.body("SELECT 12345").utf8.count)")
-      let answers = try await client.send(quick + String(repeating: next, count: 5) + last)
+      let quick = request(of: "SELECT 12345")
+      var answers = try await client.send(quick + String(repeating: next, count: 5) + last)
+      // A query whose connection was closed before it began still begins, and ends.
+      while answers.status == 429 { answers = try await client.send(quick + String(repeating: next, count: 5) + last) }
       #expect(answers.status == 200 && answers.body.contains("12345"))
       #expect(answers.body.components(separatedBy: "HTTP/1.1 200").count == 7)
       await house.inspector.close()
