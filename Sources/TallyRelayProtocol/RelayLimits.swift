@@ -12,6 +12,9 @@ public enum RelayLimits {
   public static let inlineBytes = 64 << 10
   /// The most bytes of a request's body; larger entries are uploaded in pieces of at most that.
   public static let bodyBytes = 4 << 20
+  /// The fewest bytes of a piece of an upload, but for the last: what a relay needs for a piece besides its bytes does
+  /// not count for the quota.
+  public static let pieceBytes = 4 << 10
   /// The most entries that one request puts, removes or asks for.
   public static let batchEntries = 256
   /// The most bytes of an entry.

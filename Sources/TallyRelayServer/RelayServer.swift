@@ -23,6 +23,7 @@
     /// Says that something large was removed.
     private let removals = RelayNews()
     private let metrics = RelayMetrics()
+    private let connections: Connections
     private let time: @Sendable () -> Duration
 
     /// A server. It does not listen before it runs.
@@ -31,6 +32,7 @@
     /// A server on any storage.
     package init(storage: any RelayStorage, _ settings: RelaySettings) {
       self.settings = settings
+      connections = Connections(settings.limits, overTLS: settings.certificate != nil)
       certificate = settings.certificate.map { RelayCertificate($0) }
       let clock = ContinuousClock()
       let start = clock.now
@@ -71,20 +73,22 @@
       if let admin = settings.admin {
         let responder = AdminResponder(
           store: store, times: times, fileLimit: settings.limits.fileBytes, news: news, streams: streams,
-          metrics: metrics)
+          metrics: metrics, connections: connections)
         services.append(
-          application(responder, admin, http1(log, over: nil), connections: Self.adminConnections, onAdmin))
+          application(
+            responder, admin, http1(log, Connections(adminLimits, overTLS: false), over: nil),
+            connections: Self.adminConnections, onAdmin))
       }
       services.append(
         application(
-          responder(streams, log), settings.address, http1(log, over: certificate),
+          responder(streams, log), settings.address, http1(log, connections, over: certificate),
           connections: settings.limits.connections, onListening))
       services.append(HeartbeatService(streams: streams, pause: settings.limits.heartbeat / 20))
       services.append(
         SpaceSweeper(
           store: store, news: news, removals: removals, keep: settings.keep, pause: settings.limits.sweepPause,
-          time: time
-        ) { [metrics] in _ = RelayResponder.problem($0, metrics, log) })
+          probation: min(settings.keep, settings.limits.clockProbation), time: time,
+          report: { [metrics] in _ = RelayResponder.problem($0, metrics, log) }, note: { log.fault($0) }))
       services.append(MemoryService(store: store, pause: settings.limits.memoryPause))
       // Services are asked to end from the last to the first: whoever waits goes, then the rest, then health.
       services.append(NewsService(news: news))
@@ -105,6 +109,12 @@
 
     /// The most connections of administrators, who find room also when all others are taken.
     private static let adminConnections = 32
+
+    private var adminLimits: RelaySettings.Limits {
+      var limits = settings.limits
+      limits.connections = Self.adminConnections
+      return limits
+    }
 
     private static var logger: Logger {
       let usual = Logger(label: "tally.relay")
@@ -130,16 +140,17 @@
         metrics: metrics, log: log)
     }
 
-    private func http1(_ log: RelayRequestLog, over certificate: RelayCertificate?) -> HTTPServerBuilder {
+    private func http1(
+      _ log: RelayRequestLog, _ connections: Connections, over certificate: RelayCertificate?
+    ) -> HTTPServerBuilder {
       let decoder = HTTP1Channel.Configuration.DecoderConfiguration(
         maxHeaderFieldSize: RelayLimits.headerBytes, maxHeaderListSize: 2 * RelayLimits.headerBytes,
         maxHeaderFieldCount: 2 * RelayLimits.headerFields)
       let idle = TimeAmount(settings.limits.idle)
       let configuration = HTTP1Channel.Configuration(idleTimeout: idle, httpDecoderConfiguration: decoder)
-      let (limits, heads) = (settings.limits, UnfinishedHeads(settings.limits.unfinishedBytes))
-      return HTTPServerBuilder { [metrics] responder in
+      return HTTPServerBuilder { [metrics, limits = settings.limits] responder in
         let base = HTTP1Channel(responder: responder, configuration: configuration)
-        let channel = LoopChannel(base, limits, heads) { problem in
+        let channel = LoopChannel(base, limits, connections) { problem in
           metrics.count(.other, problem.status, problem.code, .zero)
           log.note(refusal: problem)
         }

@@ -22,10 +22,18 @@
       /// The maximum number of bytes that connections hold on which no request is under way, such as headers that have
       /// not come in whole, of all connections together. Beyond that those that have waited longest are closed.
       package var unfinishedBytes = 64 << 20
+      /// The maximum number of bytes that connections over TLS take on which no request is under way, beside
+      /// `unfinishedBytes`: some 4,000 connections. Beyond that those are closed that have waited longest, for two
+      /// seconds or more.
+      package var idleSessionBytes = 256 << 20
+      /// How often the token of a stream of events or of a long download is looked up again.
+      package var tokenPause: Duration = .seconds(5)
       /// The maximum lifetime of a stream of events; it ends after seven tenths of that or later, at random.
       public var streamLife: Duration = .seconds(90 * 60)
-      /// The maximum number of open connections. Others wait for one to end. Each takes a file descriptor: a process
-      /// that may have fewer must set this lower, as `tally relay` does, since one without any left does not go on.
+      /// The maximum number of open connections. Beyond nine tenths of it those are closed that have waited longest
+      /// without a request, first of them the ones that never had one; if all have one, others wait for one to end.
+      /// Each takes a file descriptor: a process that may have fewer must set this lower, as `tally relay` does, since
+      /// one without any left does not go on.
       public var connections = 20_000
       /// The maximum number of bytes of bodies that are taken in at once, of all requests together. A token gets a
       /// quarter of what others have left.
@@ -47,6 +55,9 @@
       /// The time between two searches for deleted spaces: for those whose rows are to be removed, and for those in
       /// which somebody waits.
       public var sweepPause: Duration = .seconds(10)
+      /// The longest time for which the clock has to go evenly before something is removed for good because of what it
+      /// says; less where deleted spaces are kept for less.
+      package var clockProbation: Duration = .seconds(3_600)
       /// The time between two looks at the process's memory, to give back what it no longer needs.
       public var memoryPause: Duration = .seconds(15)
       /// The time that requests in progress are given when the relay is asked to stop.

@@ -161,6 +161,7 @@
       try await RelayFixture.run(kind) {
         $0.keep = .seconds(100)
         $0.limits.sweepPause = .milliseconds(20)
+        $0.limits.clockProbation = .zero
       } _: { relay in
         let (first, gone) = try await fill(relay.store, entries: 200)
         try await relay.store.deleteSpace(first.space)

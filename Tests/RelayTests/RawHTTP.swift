@@ -158,7 +158,7 @@
       return descriptor
     }
 
-    private static func sendAll(_ bytes: [UInt8], _ descriptor: Int32, isLast: Bool = false) throws {
+    static func sendAll(_ bytes: [UInt8], _ descriptor: Int32, isLast: Bool = false) throws {
       // With MSG_MORE the end goes with the bytes.
       let flags = Int32(MSG_NOSIGNAL) | (isLast ? Int32(MSG_MORE) : 0)
       var sent = 0

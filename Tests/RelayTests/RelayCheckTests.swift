@@ -66,6 +66,49 @@
       #expect(sound.status == 0 && sound.lines == ["relay.sqlite is sound"], "\(sound)")
     }
 
+    /// Runs SQL on a connection that is open.
+    private func run(_ sql: String, on queue: DatabaseQueue) throws {
+      try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
+    }
+
+    /// Where there is nothing to mend, `--mend` only reads: it ends while another connection holds the lock for
+    /// writing.
+    @Test func whatIsSoundHoldsUpNoWriter() async throws {
+      _ = try await fill()
+      let store = try RelayStore(path: path, for: .administration)
+      var configuration = Configuration()
+      configuration.allowsUnsafeTransactions = true
+      let other = try DatabaseQueue(path: path, configuration: configuration)
+      try run("BEGIN IMMEDIATE", on: other)
+      #expect(try await store.findings(mends: true).isEmpty)
+      try run("UPDATE space SET entries = 77 WHERE number = 1; COMMIT", on: other)
+      let mended = try await store.findings(mends: true)
+      #expect(mended.map(\.message) == ["it counts 77 entries, and has 9"])
+      #expect(try await store.findings(mends: true).isEmpty)
+      try other.close()
+      try store.close()
+    }
+
+    /// A mended space with more lost content than one transaction may remove is sound, and a relay removes the rest.
+    @Test func muchThatIsLeftOverIsRemovedInSlices() async throws {
+      _ = try await fill()
+      try damage(
+        """
+        WITH RECURSIVE piece(number) AS (SELECT 0 UNION ALL SELECT number + 1 FROM piece WHERE number < 299)
+        INSERT INTO chunk(space, name, start, bytes)
+          SELECT 1, 'lost' || (number / 200), number, x'01' FROM piece
+        """)
+      #expect(try await check(mends: true).lines.count == 2)
+      #expect(try await check().lines == ["relay.sqlite is sound"])
+      let store = try RelayStore(path: path, for: .serving)
+      let count = "SELECT COUNT(*) FROM chunk WHERE name LIKE 'lost%'"
+      #expect(try await store.pool.read { try Int.fetchOne($0, sql: count) } == 300 - RelayStore.sliceRows)
+      while try await store.removeSlice(deletedFor: 0) {}
+      #expect(try await store.pool.read { try Int.fetchOne($0, sql: count) } == 0)
+      #expect(try await store.findings(mends: false).isEmpty)
+      try store.close()
+    }
+
     /// What is wrong, in a space 1 beside a space 2 that is not touched, and what is said of it.
     private static let mendable: [(sql: String, message: String)] = [
       ("UPDATE space SET entries = 77 WHERE number = 1", "it counts 77 entries, and has 9"),

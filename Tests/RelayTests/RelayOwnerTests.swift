@@ -115,6 +115,10 @@
       let body = try #require(text.range(of: "[Unit]")).lowerBound
       let written = try unit.text()
       #expect(String(text[body...]) == written)
+      // A database that is away for long is no reason for systemd to give up.
+      let service = try #require(written.range(of: "\n[Service]\n"))
+      #expect(written[..<service.lowerBound].contains("\nStartLimitIntervalSec=0\n"))
+      #expect(written[service.upperBound...].contains("\nRestart=on-failure\nRestartSec=2\n"))
       #expect(throws: Failure.self) {
         try RelayUnit(
           user: "a", tool: "/a", data: "/var/lib/tally relay/relay.sqlite", database: nil, listen: "", admin: ""

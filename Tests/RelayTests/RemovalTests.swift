@@ -63,6 +63,34 @@
       }
     }
 
+    /// Uploads that nobody can go on with any more go without anybody putting anything, and their space has room again.
+    @Test(arguments: StorageKind.available) func expiredUploadsAreSwept(_ kind: StorageKind) async throws {
+      let opened = try await Opened(kind)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<300 {
+          group.addTask { try await opened.upload("upload-\(number)", 1, pieces: 1, 5_000, of: 6_000) }
+        }
+        try await group.waitForAll()
+      }
+      opened.state.now += RelayStore.uploadSeconds - 1
+      try await opened.upload("later", 2, pieces: 1, 5_000, of: 6_000)
+      #expect(try await !opened.store.removeSlice(deletedFor: 0))
+      opened.state.now += 1
+      // Not by a process that does not trust its clock.
+      #expect(try await !opened.store.removeSlice(deletedFor: nil))
+      #expect(try await opened.rows("upload") == 301)
+      #expect(try await opened.store.removeSlice(deletedFor: 0))
+      #expect(try await opened.rows("upload") == 301 - RelayStore.sliceRows)
+      // What one has begun, another ends; also one that does not trust its clock.
+      #expect(try await opened.store.removeSlice(deletedFor: nil))
+      _ = try await opened.sweep()
+      #expect(try await opened.rows("upload") == 1)
+      #expect(try await opened.contents == [1, 0])
+      #expect(try await opened.store.space(opened.space).bytes == 5_000)
+      #expect(try await opened.store.upload("later", in: opened.space).received == 5_000)
+      try opened.store.close()
+    }
+
     /// The removal of an entry touches no more than one slice; the rest goes in transactions that are as small.
     @Test(arguments: StorageKind.available) func aLargeEntryGoesInSlices(_ kind: StorageKind) async throws {
       let opened = try await Opened(kind)

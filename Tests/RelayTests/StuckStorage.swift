@@ -146,7 +146,7 @@
     func restoreSpace(_ id: String) async throws { try await base.restoreSpace(id) }
     func missing(among spaces: [Int64]) async throws -> [Int64] { try await base.missing(among: spaces) }
 
-    func removeSlice(deletedFor seconds: Int64) async throws -> Bool {
+    func removeSlice(deletedFor seconds: Int64?) async throws -> Bool {
       try await base.removeSlice(deletedFor: seconds)
     }
 

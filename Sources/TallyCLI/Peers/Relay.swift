@@ -29,7 +29,7 @@
       let logFile = try logFile.map { try RelayLogFile($0) }
       let lines = LineQueue(logFile)
       settings.log = { lines.write($0) }
-      let store = try RelayPlace.open(file, for: .serving)
+      guard let store = try RelayPlace.openWhenThere(file) else { return }
       let server = RelayServer(storage: store, settings)
       let hangups = Hangups {
         try logFile?.reopen()
@@ -148,7 +148,40 @@
       return try naming { try RelayStore(path: path, for: purpose, mayCreate: mayCreate) }
     }
 
+    /// Opens the file or the database for serving. Waits for a database that cannot be reached: where both start with
+    /// the machine, it may be the later one.
+    /// - Returns: nil if the tool was asked to end meanwhile.
+    static func openWhenThere(_ options: RelayFileOptions) throws -> (any RelayStorage)? {
+      #if Postgres
+        if let url = try options.database() {
+          let store = try naming { try Waiting.run { try await databaseWhenThere(url) } }
+          guard Ending.signal != nil else { return store }
+          try store?.close()
+          return nil
+        }
+      #endif
+      return try open(options, for: .serving)
+    }
+
     #if Postgres
+      /// The time between two attempts to reach a database.
+      private static let pause = Duration.seconds(1)
+
+      /// Opens a database for serving, as soon as it can be reached.
+      /// - Returns: nil if the task was cancelled while it waited.
+      private static func databaseWhenThere(_ url: String) async throws -> (any RelayStorage)? {
+        var isWaiting = false
+        while true {
+          do {
+            return try await PostgresRelayStore(url, for: .serving)
+          } catch let error as RelayStoreError where error.code == .unreachable {
+            if !isWaiting { complain("waits for the database, which cannot be reached: \(error.message)") }
+            isWaiting = true
+          }
+          do { try await Task.sleep(for: pause) } catch is CancellationError { return nil }
+        }
+      }
+
       private static func openDatabase(
         _ options: RelayFileOptions, _ purpose: RelayStore.Purpose, _ mayCreate: Bool
       ) throws -> any RelayStorage {

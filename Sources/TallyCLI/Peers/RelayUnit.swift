@@ -34,6 +34,8 @@
         [Unit]
         Description=Tally relay
         After=network.target\(data == nil ? " postgresql.service" : "")
+        # It starts again however often it has failed.
+        StartLimitIntervalSec=0
 
         [Service]
         ExecStart=\(tool) relay \(place) --listen \(listen) --admin \(admin) --log json
@@ -42,6 +44,7 @@
         User=\(user)
         \(storage)
         Restart=on-failure
+        RestartSec=2
         # Requests that are under way get twenty seconds.
         TimeoutStopSec=30
         LimitNOFILE=65536

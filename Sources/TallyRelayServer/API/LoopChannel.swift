@@ -12,7 +12,7 @@
   struct LoopChannel<Base: ServerChildChannel>: ServerChildChannel {
     private let base: Base
     private let limits: RelaySettings.Limits
-    private let heads: UnfinishedHeads
+    private let connections: Connections
     private let onRefusal: @Sendable (RelayProblem) -> Void
     private let executors = LoopExecutors()
 
@@ -21,9 +21,9 @@
 
     /// A channel on top of another; `onRefusal` is called with what never became a request.
     init(
-      _ base: Base, _ limits: RelaySettings.Limits, _ heads: UnfinishedHeads,
+      _ base: Base, _ limits: RelaySettings.Limits, _ connections: Connections,
       onRefusal: @escaping @Sendable (RelayProblem) -> Void
-    ) { (self.base, self.limits, self.heads, self.onRefusal) = (base, limits, heads, onRefusal) }
+    ) { (self.base, self.limits, self.connections, self.onRefusal) = (base, limits, connections, onRefusal) }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
       do {
@@ -35,13 +35,13 @@
       } catch {
         return channel.eventLoop.makeFailedFuture(error)
       }
-      return base.setup(channel: channel, logger: logger).flatMapThrowing { [limits, heads, onRefusal] value in
+      return base.setup(channel: channel, logger: logger).flatMapThrowing { [limits, connections, onRefusal] value in
         try RefusalForm.add(to: value.channel, onRefusal)
         try AnswerWatch.add(
           to: value.channel,
           .init(longestWrite: limits.longestWrite, slowestBytesPerSecond: limits.slowestBytesPerSecond))
         try RequestWatch.add(
-          to: value.channel, heads, longestRest: TimeAmount(limits.slowBody + limits.longestWrite))
+          to: value.channel, connections, longestRest: TimeAmount(limits.slowBody + limits.longestWrite))
         return value
       }
     }

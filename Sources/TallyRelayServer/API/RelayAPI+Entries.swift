@@ -31,18 +31,26 @@
       }
       var response = Response(status, fields)
       response.headers[.contentType] = RelayMedia.entry
-      response.body = body(of: name, entry.position, bearer.space, range)
+      response.body = body(of: name, entry.position, bearer, range)
       return response
     }
 
-    /// One row at a time, so that whoever reads slowly holds only that in memory. An entry that goes meanwhile ends the
-    /// connection.
-    private func body(of name: String, _ position: Int64, _ space: Int64, _ range: ByteRange) -> ResponseBody {
-      ResponseBody(contentLength: range.end - range.first) { [store] writer in
-        var offset = range.first
+    /// One row at a time, so that a slow reader holds only that in memory. The connection ends if the entry goes
+    /// meanwhile, or the token: a download may take days.
+    private func body(
+      of name: String, _ position: Int64, _ bearer: RelayStore.Bearer, _ range: ByteRange
+    ) -> ResponseBody {
+      let pause = limits.tokenPause
+      return ResponseBody(contentLength: range.end - range.first) { [store, authorization, time] writer in
+        var (offset, lastLook) = (range.first, time())
         while offset < range.end {
+          if time() - lastLook >= pause {
+            try await authorization.checkAgain(bearer)
+            lastLook = time()
+          }
           let row = ByteBuffer(
-            bytes: try await store.bytes(of: name, in: space, at: position, from: offset).prefix(range.end - offset))
+            bytes: try await store.bytes(of: name, in: bearer.space, at: position, from: offset)
+              .prefix(range.end - offset))
           try await writer.write(row)
           offset += row.readableBytes
         }
@@ -87,6 +95,10 @@
       let piece = try await withBody(of: request, bearer, channel) { body in
         guard offset + body.count <= length else {
           throw RelayProblem(.badRequest, "the piece goes beyond Upload-Length")
+        }
+        // An empty piece asks where the relay stands.
+        guard body.isEmpty || body.count >= RelayLimits.pieceBytes || offset + body.count == length else {
+          throw RelayProblem(.badRequest, "a piece has at least \(RelayLimits.pieceBytes) bytes, but for the last")
         }
         return try await store.put(piece: body, at: offset, of: length, name, by: bearer.writer, after: cursor)
       }

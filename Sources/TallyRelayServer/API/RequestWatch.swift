@@ -14,7 +14,7 @@
 
     /// What a header takes in memory until it is whole, beside its bytes as they came.
     private static let bytesOfAByte = 3
-    private let heads: UnfinishedHeads
+    private let connections: Connections
     /// How long a body may go on after the answer to its request.
     private let longestRest: TimeAmount
     /// Whether a header has come in whole and its body has not.
@@ -25,22 +25,42 @@
     private var pending = 0
     /// What has come since the last header that was whole, as far as it may belong to the next.
     private var held = 0
+    /// What has come over TLS and is not deciphered yet: less than a record.
+    private var enciphered = 0
     private var isNoted = false
+    private var hasLeft = false
     /// The bytes of a body that came after the answer; nil while there is none.
     private var rest: Int?
     private var end: Scheduled<Void>?
 
-    private init(_ heads: UnfinishedHeads, _ longestRest: TimeAmount) {
-      (self.heads, self.longestRest) = (heads, longestRest)
+    private init(_ connections: Connections, _ longestRest: TimeAmount) {
+      (self.connections, self.longestRest) = (connections, longestRest)
     }
 
-    /// Puts one around the decoder of a connection.
-    static func add(to channel: any Channel, _ heads: UnfinishedHeads, longestRest: TimeAmount) throws {
+    /// Puts one around the decoder of a connection, and around TLS where it speaks that.
+    static func add(to channel: any Channel, _ connections: Connections, longestRest: TimeAmount) throws {
       let pipeline = channel.pipeline.syncOperations
       let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-      let watch = RequestWatch(heads, longestRest)
+      let watch = RequestWatch(connections, longestRest)
       try pipeline.addHandler(Pieces(watch), position: .before(decoder))
       try pipeline.addHandler(watch, position: .after(decoder))
+      if connections.isOverTLS { try pipeline.addHandler(Records(watch), position: .first) }
+    }
+
+    /// Sees the bytes of TLS before they are deciphered.
+    private final class Records: ChannelInboundHandler {
+      typealias InboundIn = ByteBuffer
+      typealias InboundOut = ByteBuffer
+
+      private let watch: RequestWatch
+
+      init(_ watch: RequestWatch) { self.watch = watch }
+
+      func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        watch.enciphered += unwrapInboundIn(data).readableBytes
+        context.fireChannelRead(data)
+        watch.noteRecord(context.channel)
+      }
     }
 
     /// Sees the bytes before they are decoded.
@@ -54,7 +74,7 @@
 
       func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data).readableBytes
-        (watch.hasHead, watch.bodyBytes) = (false, 0)
+        (watch.hasHead, watch.bodyBytes, watch.enciphered) = (false, 0, 0)
         context.fireChannelRead(data)
         watch.note(bytes, context.channel)
       }
@@ -71,15 +91,20 @@
       if pending == 0, channel.isActive { hold(channel) }
     }
 
+    /// Part of a record has come, or of a handshake.
+    private func noteRecord(_ channel: any Channel) {
+      if enciphered > 0, pending == 0, !isInBody, channel.isActive { hold(channel) }
+    }
+
     private func hold(_ channel: any Channel) {
       isNoted = true
-      heads.hold(held, on: channel)
+      connections.hold(held + enciphered, on: channel)
     }
 
     private func letGo(_ channel: any Channel) {
       guard isNoted else { return }
       isNoted = false
-      heads.letGo(channel)
+      connections.letGo(channel)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -117,17 +142,29 @@
       context.write(data, promise: promise)
     }
 
+    func handlerAdded(context: ChannelHandlerContext) {
+      isNoted = true
+      connections.open(context.channel)
+    }
+
     func channelInactive(context: ChannelHandlerContext) {
-      letGo(context.channel)
+      leave(context.channel)
       end?.cancel()
       end = nil
       context.fireChannelInactive()
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-      letGo(context.channel)
+      leave(context.channel)
       end?.cancel()
       end = nil
+    }
+
+    private func leave(_ channel: any Channel) {
+      guard !hasLeft else { return }
+      hasLeft = true
+      isNoted = false
+      connections.close(channel)
     }
   }
 #endif

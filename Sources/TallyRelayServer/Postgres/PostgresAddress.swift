@@ -35,6 +35,14 @@
       parameters = usual + given.filter { $0.0 != "client_encoding" } + [("client_encoding", "UTF8")]
     }
 
+    private init(parameters: [(keyword: String, value: String)]) { self.parameters = parameters }
+
+    /// The same, for a server of any kind: a standby, too.
+    var ofAnyKind: PostgresAddress {
+      let kind = "target_session_attrs"
+      return PostgresAddress(parameters: parameters.filter { $0.keyword != kind } + [(keyword: kind, value: "any")])
+    }
+
     /// Returns libpq's message about a connection without the password, should that ever be in it.
     func masked(_ message: String) -> String {
       let secrets = parameters.filter { $0.keyword.hasSuffix("password") && !$0.value.isEmpty }

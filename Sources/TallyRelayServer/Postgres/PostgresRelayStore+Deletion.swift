@@ -51,21 +51,23 @@
       }
     }
 
-    /// Removes a bounded number of rows of a large content that was removed, or of a space that was deleted at least so
-    /// many seconds ago. It holds the lock of that content or that space alone, which hardly anybody else wants; an
-    /// instance that finds it taken leaves it to whoever has it.
+    /// Removes a bounded number of rows of a large content that was removed, of uploads that have expired, or of a
+    /// space that was deleted at least so many seconds ago; with nil, only of what is being removed already. It holds
+    /// the lock of that content or that space alone, which hardly anything else wants; an instance that finds it taken
+    /// leaves it to the one that has it.
     /// - Returns: whether there was one.
-    package func removeSlice(deletedFor seconds: Int64) async throws -> Bool {
+    package func removeSlice(deletedFor seconds: Int64?) async throws -> Bool {
       let time = givenTime
       return try await reading.run { session in
         try session.transaction {
           if try Self.removeLeftContent(session) { return true }
+          if seconds != nil, try Self.dropExpired(session, time) { return true }
           let due = try session.execute(
             """
             SELECT number FROM tally_relay.space
             WHERE deleted IS NOT NULL AND (purging IS NOT NULL OR deleted <= \(PostgresTime.nowOrFirst) - $2)
             ORDER BY deleted, number LIMIT 1 FOR UPDATE SKIP LOCKED
-            """, [time, .integer(seconds)])
+            """, [time, .integer(seconds ?? Self.never)])
           guard let space = try due.first?.integer(0) else { return false }
           try session.execute(
             """
@@ -75,6 +77,36 @@
           return true
         }
       }
+    }
+
+    /// More seconds than have passed since any deletion.
+    private static let never: Int64 = 1 << 40
+
+    /// Drops expired uploads of one space; their bytes are removed next. Like every write it has the space's row before
+    /// all others.
+    /// - Returns: whether there was one, in a space that nothing else writes to just now.
+    private static func dropExpired(_ session: PostgresSession, _ time: PostgresValue) throws -> Bool {
+      let isOver = "expires <= \(PostgresTime.nowOrFirst)"
+      let found = try session.execute(
+        """
+        SELECT number FROM tally_relay.space
+        WHERE number IN (SELECT space FROM tally_relay.upload WHERE \(isOver) LIMIT \(RelayStore.sliceRows))
+        LIMIT 1 FOR UPDATE SKIP LOCKED
+        """, [time])
+      guard let space = try found.first?.integer(0) else { return false }
+      try session.execute(
+        """
+        WITH dropped AS (
+          DELETE FROM tally_relay.upload WHERE space = $2 AND name IN (
+            SELECT name FROM tally_relay.upload WHERE space = $2 AND \(isOver) LIMIT \(RelayStore.sliceRows)
+          ) RETURNING name, LEAST(GREATEST(received, 0), \(RelayLimits.entryBytes)) AS counted
+        ), kept AS (
+          INSERT INTO tally_relay.removed(space, name) SELECT $2, name FROM dropped ON CONFLICT DO NOTHING
+        )
+        UPDATE tally_relay.space SET bytes = bytes - (SELECT COALESCE(SUM(counted), 0)::bigint FROM dropped)
+        WHERE number = $2
+        """, [time, .integer(space)])
+      return true
     }
 
     /// Removes a slice of what was left to the sweeper.

@@ -1,4 +1,5 @@
 #if Postgres
+  import Foundation
   import Synchronization
   import TallyRelayProtocol
 
@@ -82,10 +83,18 @@
         }
       } catch let error as PostgresError {
         close()
-        throw RelayStoreError(error.isDisconnected ? .unreachable : .refused, error.fault)
+        let isAway = if error.isDisconnected { await Self.isAway(address) } else { false }
+        throw RelayStoreError(isAway ? .unreachable : .refused, error.fault)
       } catch {
         close()
         throw error
+      }
+    }
+
+    /// Whether time may help where a connection has failed. Asked on a thread of its own, since that blocks.
+    private static func isAway(_ address: PostgresAddress) async -> Bool {
+      await withCheckedContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(returning: PostgresSession.isAway(address)) }
       }
     }
 

@@ -12,12 +12,10 @@
     /// Connects.
     /// - Throws: `PostgresError`.
     init(_ address: PostgresAddress) throws {
-      let keywords = address.parameters.map(\.keyword) + [""]
-      let strings = (keywords + address.parameters.map(\.value)).map { strdup($0) }
-      defer { for string in strings { free(string) } }
-      let names = strings.prefix(keywords.count - 1).map { UnsafePointer($0) } + [nil]
-      let values = strings.dropFirst(keywords.count).map { UnsafePointer($0) } + [nil]
-      guard let connection = PQconnectdbParams(names, values, 0) else {
+      let made = PostgresSession.withPointers(to: address) { names, values -> OpaquePointer? in
+        PQconnectdbParams(names, values, 0)
+      }
+      guard let connection = made else {
         throw PostgresError(state: nil, message: "there is no memory for a connection", isDisconnected: true)
       }
       self.connection = connection
@@ -30,6 +28,34 @@
     }
 
     deinit { PQfinish(connection) }
+
+    /// Calls the body with an address as libpq takes it: keywords and values.
+    private static func withPointers<T>(
+      to address: PostgresAddress, _ body: ([UnsafePointer<CChar>?], [UnsafePointer<CChar>?]) -> T
+    ) -> T {
+      let keywords = address.parameters.map(\.keyword) + [""]
+      let strings = (keywords + address.parameters.map(\.value)).map { strdup($0) }
+      defer { for string in strings { free(string) } }
+      let names = strings.prefix(keywords.count - 1).map { UnsafePointer($0) } + [nil]
+      let values = strings.dropFirst(keywords.count).map { UnsafePointer($0) } + [nil]
+      return body(names, values)
+    }
+
+    /// Whether no server is there, none that is open as yet, or none of the kind that the address asks for, when a
+    /// connection has failed: then time may help. A server that is there and refuses a connection of any kind refuses
+    /// the user, the password or the database.
+    static func isAway(_ address: PostgresAddress) -> Bool {
+      // For that question neither user, password nor database need be right.
+      let answer = withPointers(to: address) { names, values in PQpingParams(names, values, 0) }
+      if answer == PQPING_NO_RESPONSE || answer == PQPING_REJECT { return true }
+      // A server that takes this one has come in between, or is a standby that was not promoted as yet.
+      do {
+        _ = try PostgresSession(address.ofAnyKind)
+        return true
+      } catch {
+        return false
+      }
+    }
 
     /// The server's process.
     var processID: Int32 { PQbackendPID(connection) }

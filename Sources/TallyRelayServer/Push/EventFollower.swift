@@ -66,7 +66,7 @@
         where problem.code == .noSuchSpace
       { return false }
       guard let lines else { return true }
-      if api.time() - checked > .seconds(5) {
+      if api.time() - checked > api.limits.tokenPause {
         guard try await counts() else { return false }
       }
       try await write(affordable(lines), to: &writer)

@@ -76,10 +76,11 @@
     func restoreSpace(_ id: String) async throws
     /// Those of the spaces that are deleted or not there.
     func missing(among spaces: [Int64]) async throws -> [Int64]
-    /// Removes a bounded number of rows, of a large content that was removed or of a space that was deleted at least so
-    /// many seconds ago, in a transaction of its own; the space's own row comes last.
+    /// Removes a bounded number of rows, of a large content that was removed, of uploads that have expired, or of a
+    /// space that was deleted at least so many seconds ago, in a transaction of its own; the space's own row comes
+    /// last. With nil, only what is being removed already.
     /// - Returns: whether there was something to remove, so that there may be more.
-    func removeSlice(deletedFor seconds: Int64) async throws -> Bool
+    func removeSlice(deletedFor seconds: Int64?) async throws -> Bool
 
     // MARK: For the owner
 

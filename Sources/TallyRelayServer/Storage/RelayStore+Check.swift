@@ -22,7 +22,11 @@
     ///
     /// It mends, if it is to, what nothing is lost by: indexes, counts, and rows that belong to nothing. An entry whose
     /// content is not all there is removed, as the first device that read it would do, so that a device that has it
-    /// puts it again. A relay may serve meanwhile; each space is looked at, and mended, in a transaction of its own.
+    /// puts it again.
+    ///
+    /// A relay may serve meanwhile. Each space is looked at in a transaction of its own that only reads; a space in
+    /// which something can be mended is looked at again in the transaction that mends it, and others who write wait for
+    /// that one alone.
     /// - Parameter mends: whether to mend what can be mended.
     /// - Returns: what was found. What is mendable was mended if that was asked for.
     /// - Throws: `DatabaseError` if the file cannot be read at all.
@@ -113,8 +117,9 @@
     // MARK: A space
 
     private func findings(in space: Int64, mends: Bool) async throws -> [Finding] {
-      // What mends looks under the lock under which it writes.
-      guard mends else { return try await reading { try SpaceCheck($0, space)?.findings ?? [] } }
+      let found = try await reading { try SpaceCheck($0, space)?.findings ?? [] }
+      guard mends, found.contains(where: \.isMendable) else { return found }
+      // What mends looks again under the lock under which it writes: meanwhile others may have written.
       return try await pool.write { db in
         guard let check = try SpaceCheck(db, space) else { return [] }
         let time = self.now()
@@ -242,10 +247,6 @@
     /// Mends what can be mended, in the transaction in which it was found.
     func mend(_ db: Database, _ time: Int64) throws {
       guard findings.contains(where: \.isMendable) else { return }
-      for name in leftovers + uploads {
-        try db.execute(
-          sql: "DELETE FROM chunk WHERE space = ? AND name = ? ", arguments: [space.number, name])
-      }
       for name in uploads {
         try db.execute(sql: "DELETE FROM upload WHERE space = ? AND name = ?", arguments: [space.number, name])
       }
@@ -254,6 +255,7 @@
         (head, chain) = (head + 1, RelayChain.next(chain, removal: name))
         try remove(db, name, at: head, chain, time)
       }
+      try removeContent(db, leftovers + uploads + incomplete)
       try db.execute(
         sql: "UPDATE space SET head = ?, chain = ? WHERE number = ?", arguments: [head, Data(chain), space.number])
       try db.execute(
@@ -266,14 +268,22 @@
           """, arguments: [space.number, RelayStore.overhead])
     }
 
-    /// Removes an entry as a request would: its place stays, and the log says that it has gone.
+    /// Removes content: as much as one transaction may, and the rest is left to the sweeper of the relay that serves.
+    private func removeContent(_ db: Database, _ names: [String]) throws {
+      var slice = RemovalSlice()
+      for name in names {
+        try slice.remove(db, from: .content, of: space.number, named: name)
+        if slice.isFull { try RelayStore.leaveContent(db, name, space.number) }
+      }
+    }
+
+    /// Removes an entry as a request would, but for its content: its place stays, and the log says that it has gone.
     private func remove(_ db: Database, _ name: String, at position: Int64, _ chain: [UInt8], _ time: Int64) throws {
       try db.execute(
         sql: """
           UPDATE entry SET kind = ?, body = NULL, size = MIN(MAX(size, 0), \(RelayLimits.entryBytes))
           WHERE space = ? AND name = ? AND kind = ?
           """, arguments: [EntryKind.stub, space.number, name, EntryKind.entry])
-      try db.execute(sql: "DELETE FROM chunk WHERE space = ? AND name = ?", arguments: [space.number, name])
       try db.execute(
         sql: "INSERT INTO entry(space, position, kind, name, chain, size, at) VALUES(?, ?, ?, ?, ?, 0, ?)",
         arguments: [space.number, position, EntryKind.removal, name, Data(chain), time])

@@ -44,26 +44,30 @@
       }
     }
 
-    /// Removes a bounded number of rows of a large content that was removed, or of a space that was deleted at least so
-    /// many seconds ago.
+    /// Removes a bounded number of rows of a large content that was removed, of uploads that have expired, or of a
+    /// space that was deleted at least so many seconds ago; with nil, only of what is being removed already.
     /// - Returns: whether there was one.
-    package func removeSlice(deletedFor seconds: Int64) async throws -> Bool {
+    package func removeSlice(deletedFor seconds: Int64?) async throws -> Bool {
       let time = now()
+      let latest: (expiry: Int64, deletion: Int64) = seconds.map { (time, time - $0) } ?? (.min, .min)
       let due = """
         SELECT number FROM space WHERE deleted IS NOT NULL AND (purging IS NOT NULL OR deleted <= ?)
         ORDER BY deleted, number LIMIT 1
         """
-      // Most looks find nothing, and need not wait for whoever writes.
-      let arguments: StatementArguments = [time - seconds]
-      let isDue = "SELECT EXISTS(SELECT 1 FROM removed) OR EXISTS(\(due))"
+      // Most looks find nothing, and need not wait for those who write.
+      let isDue = """
+        SELECT EXISTS(SELECT 1 FROM removed) OR EXISTS(SELECT 1 FROM upload WHERE expires <= ?) OR EXISTS(\(due))
+        """
+      let arguments: StatementArguments = [latest.expiry, latest.deletion]
       guard try await pool.read({ try Bool.fetchOne($0, sql: isDue, arguments: arguments) }) == true else {
         return false
       }
       // As large as a group may be, so that it is a transaction of its own and others take turns with it.
       return try await commits.write(GroupLimits.groupBytes, to: FileCommits.ownersSpace, grows: false) { db in
         if try Self.removeLeftContent(db) { return true }
+        if try Self.dropExpired(db, latest.expiry, most: Self.sliceRows) { return true }
         // It may have been restored in between.
-        guard let space = try Int64.fetchOne(db, sql: due, arguments: arguments) else { return false }
+        guard let space = try Int64.fetchOne(db, sql: due, arguments: [latest.deletion]) else { return false }
         try db.execute(
           sql: "UPDATE space SET purging = ? WHERE number = ? AND purging IS NULL", arguments: [time, space])
         try Self.removeRows(db, space)

@@ -150,11 +150,14 @@
       }
     }
 
-    /// A few at a time, since others wait.
-    private static func dropExpired(_ db: Database, _ time: Int64) throws {
+    /// Some at a time, since others wait.
+    /// - Returns: whether there was one.
+    @discardableResult
+    static func dropExpired(_ db: Database, _ time: Int64, most: Int = 4) throws -> Bool {
       let expired = try Row.fetchAll(
-        db, sql: "SELECT space, name, received FROM upload WHERE expires <= ? LIMIT 4", arguments: [time])
+        db, sql: "SELECT space, name, received FROM upload WHERE expires <= ? LIMIT ?", arguments: [time, most])
       try leaveUploads(db, expired)
+      return !expired.isEmpty
     }
 
     private static func grow(_ db: Database, _ space: Int64, by bytes: Int64) throws {

@@ -18,9 +18,9 @@
       case cannotLock
       /// The address of the database is malformed.
       case badAddress
-      /// The database cannot be reached.
+      /// The database cannot be reached, or is about to begin.
       case unreachable
-      /// The database refuses what is needed to begin.
+      /// The database refuses the user or the password, or what is needed to begin.
       case refused
       /// A pooler before the database does not give each connection a session of its own, or has too few of them.
       case pooled

@@ -113,7 +113,7 @@
     func deleteSpace(_ id: String) async throws { try await removing { try await base.deleteSpace(id) } }
     func restoreSpace(_ id: String) async throws { try await base.restoreSpace(id) }
     func missing(among spaces: [Int64]) async throws -> [Int64] { try await base.missing(among: spaces) }
-    func removeSlice(deletedFor seconds: Int64) async throws -> Bool {
+    func removeSlice(deletedFor seconds: Int64?) async throws -> Bool {
       try await removing { try await base.removeSlice(deletedFor: seconds) }
     }
     func spaces() async throws -> [RelayStore.SpaceInfo] { try await base.spaces() }

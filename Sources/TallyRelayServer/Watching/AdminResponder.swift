@@ -14,6 +14,7 @@
     let news: RelayNews
     let streams: EventStreams
     let metrics: RelayMetrics
+    let connections: Connections
 
     func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
       var response = await answer(request)
@@ -49,7 +50,7 @@
       do { storage = StorageMetrics.lines(try await store.figures(), limit: fileLimit) } catch {
         metrics.countStorageError()
       }
-      let lines = times.lines() + storage + ProcessMetrics.lines()
+      let lines = connections.lines() + times.lines() + storage + ProcessMetrics.lines()
       return metrics.text(waiting: news.count, streams: streams.count, commits: commits, writes: writes)
         + lines.joined(separator: "\n") + "\n"
     }

@@ -7,6 +7,9 @@
 
   /// A line for each request, without tokens, names of entries or of spaces. A space is a short hash under a key of
   /// this run: its lines belong together, and nobody learns the space from them.
+  ///
+  /// Refusals of requests without a valid token, of which anyone can cause as many as the network carries, have a few
+  /// lines a second; the rest is counted, and a line says how many were left out.
   struct RelayRequestLog: Sendable {
     private let format: RelaySettings.LogFormat
     private let write: (@Sendable (String) -> Void)?
@@ -14,6 +17,7 @@
     private let now: @Sendable () -> Int64
     private let lines = LineNumber()
     private let memory = LineMemory()
+    private let refusals = RefusalLines()
 
     init(_ settings: RelaySettings, key: [UInt8], now: @escaping @Sendable () -> Int64) {
       (format, write, self.now) = (settings.logFormat, settings.log, now)
@@ -24,9 +28,11 @@
       _ request: Request, _ route: RelayRoute, _ response: Response, _ problem: RelayProblem.Code?, _ duration: Duration
     ) {
       guard write != nil else { return }
-      var line = Line(format)
-      line.add("time", text: memory.stamp(now()))
-      line.add("request", number: lines.next())
+      let number = lines.next()
+      // A header that is too large is refused before its token is looked at.
+      let isWithoutToken = response.status.code == 401 || problem == .headersTooLarge
+      guard var line = begin(isLimited: isWithoutToken) else { return }
+      line.add("request", number: number)
       line.add("route", text: route.kind.rawValue)
       line.add("status", number: response.status.code)
       if let problem { line.add("code", text: problem.rawValue) }
@@ -40,9 +46,9 @@
     /// Notes a request that was refused before it was a request.
     func note(refusal problem: RelayProblem) {
       guard write != nil else { return }
-      var line = Line(format)
-      line.add("time", text: memory.stamp(now()))
-      line.add("request", number: lines.next())
+      let number = lines.next()
+      guard var line = begin(isLimited: true) else { return }
+      line.add("request", number: number)
       line.add("route", text: RelayRoute.Kind.other.rawValue)
       line.add("status", number: problem.status)
       line.add("code", text: problem.code.rawValue)
@@ -51,11 +57,26 @@
 
     /// Something that the owner should look at.
     func fault(_ message: String) {
-      guard write != nil else { return }
-      var line = Line(format)
-      line.add("time", text: memory.stamp(now()))
+      guard write != nil, var line = begin(isLimited: false) else { return }
       line.add("fault", text: message)
       write?(line.ended)
+    }
+
+    /// Begins a line, after one that says how many were left out in an earlier second, if any were.
+    /// - Returns: nil for a line of a limited kind of which this second has had enough.
+    private func begin(isLimited: Bool) -> Line? {
+      let second = now()
+      let (isWritten, leftOut) = refusals.count(isLimited: isLimited, at: second)
+      if let leftOut {
+        var line = Line(format)
+        line.add("time", text: memory.stamp(leftOut.second))
+        line.add("leftOut", number: leftOut.count)
+        write?(line.ended)
+      }
+      guard isWritten else { return nil }
+      var line = Line(format)
+      line.add("time", text: memory.stamp(second))
+      return line
     }
 
     /// A line as it grows.
@@ -142,7 +163,35 @@
     }
   }
 
-  /// Numbers the requests of a run.
+  /// Counts the lines of refusals without a valid token, second by second.
+  private final class RefusalLines: Sendable {
+    private struct State {
+      var second = Int64.min
+      var count = 0
+    }
+
+    private let state = Mutex(State())
+    /// The most of these lines in a second.
+    static let mostLines = 20
+
+    /// Counts a line, if it is of a limited kind.
+    /// - Returns: whether it is written, and how many were left out in the second that is over, if any were.
+    func count(isLimited: Bool, at second: Int64) -> (isWritten: Bool, leftOut: (second: Int64, count: Int)?) {
+      state.withLock { state in
+        var leftOut: (second: Int64, count: Int)?
+        // A clock that was set back begins another second, too.
+        if state.second != second {
+          if state.count > Self.mostLines { leftOut = (state.second, state.count - Self.mostLines) }
+          state = State(second: second)
+        }
+        guard isLimited else { return (true, leftOut) }
+        state.count += 1
+        return (state.count <= Self.mostLines, leftOut)
+      }
+    }
+  }
+
+  /// Numbers the requests of a run, also those whose lines are left out.
   private final class LineNumber: Sendable {
     private let last = Atomic<Int>(0)
     func next() -> Int { last.add(1, ordering: .relaxed).newValue }
