@@ -70,6 +70,71 @@
       }
     }
 
+    /// A body that does not come after its answer keeps no place.
+    @Test func requestsThatHaveTheirAnswerMakeRoom() async throws {
+      try await RelayFixture.run {
+        $0.limits.connections = 40
+      } _: { relay in
+        let token = try await relay.token()
+        let peers = try await RawHTTP.onThread { [port = relay.port] in
+          let request = Array("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n".utf8)
+          var buffer = [UInt8](repeating: 0, count: 4_096)
+          let peers = try Self.crowd(100, port)
+          for peer in peers {
+            do { try RawHTTP.sendAll(request, peer) } catch let failure as RawHTTP.Failure where failure.isEnd {}
+            _ = recv(peer, &buffer, buffer.count, 0)
+          }
+          return peers
+        }
+        defer { for peer in peers { close(peer) } }
+        #expect(try await relay.mailbox(token).status().entries == 0)
+        #expect(try await RawHTTP.onThread { Self.waitUntilClosed(peers[0]) })
+      }
+    }
+
+    /// Where requests are under way on nearly all connections, the others are not closed before they can ask.
+    @Test func thereIsRoomBesideManyWhoWait() async throws {
+      try await RelayFixture.run {
+        $0.limits.connections = 40
+        $0.limits.waitingRequests = 40
+      } _: { relay in
+        let token = try await relay.token()
+        let mailbox = try relay.mailbox(token)
+        let cursor = try await mailbox.status().head
+        let head = "GET /v1/spaces/\(token.space)/changes?limit=0&wait=60&after=\(cursor) HTTP/1.1\r\n"
+        let request = Array("\(head)Host: a\r\nAuthorization: Bearer \(token.token)\r\n\r\n".utf8)
+        let peers = try await RawHTTP.onThread { [port = relay.port] in
+          try (0..<35).map { _ in
+            let peer = try RawHTTP.connect(port, isCrowd: true)
+            try RawHTTP.sendAll(request, peer)
+            return peer
+          }
+        }
+        defer { for peer in peers { close(peer) } }
+        try await Looking.until("all wait", within: .seconds(60)) {
+          try await RawHTTP.send("GET", "/metrics", port: relay.adminPort).text.contains("\ntally_relay_waiting 35\n")
+        }
+        for _ in 0..<20 {
+          #expect(try await RawHTTP.send("GET", "/nothing", port: relay.port).status == 401)
+        }
+        #expect(!peers.contains { Self.isClosed($0) })
+      }
+    }
+
+    /// Requests that come without waiting for answers end, and others are answered meanwhile.
+    @Test func requestsThatDoNotWaitForAnswersEnd() async throws {
+      try await RelayFixture.run { relay in
+        let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+        let few = try await RawHTTP.exchange(
+          Array(String(repeating: request, count: 5).utf8), port: relay.port, isLast: true)
+        #expect(String(decoding: few, as: UTF8.self).components(separatedBy: "HTTP/1.1 401 ").count == 6)
+        let many = Array(String(repeating: request, count: 2_000).utf8)
+        let answers = RawHTTP.blockingExchange(many, port: relay.port) ?? []
+        #expect(String(decoding: answers, as: UTF8.self).components(separatedBy: "HTTP/1.1 401 ").count < 100)
+        #expect(try await RawHTTP.send("GET", "/nothing", port: relay.port).status == 401)
+      }
+    }
+
     /// Over TLS, handshakes that do not go on are bounded in memory before they are in number.
     @Test(arguments: [[], [0x16, 0x03, 0x01, 0x02, 0x00]] as [[UInt8]])
     func handshakesThatStandStillMakeRoom(_ bytes: [UInt8]) async throws {

@@ -77,6 +77,7 @@
     /// So many bytes are held on a connection now, and no request is under way.
     func hold(_ bytes: Int, on channel: any Channel) {
       change { state in
+        guard !state.closing.contains(ObjectIdentifier(channel)) else { return }
         guard let before = state.idle[ObjectIdentifier(channel)]?.bytes else {
           return state.begin(channel, bytes, isKnown: true)
         }
@@ -133,7 +134,9 @@
       let room = max(1, limit / 10)
       if state.count > limit - room {
         let goal = max(1, limit - 2 * room)
-        Self.take(&state, &closed, where: { _ in true }, until: { $0.count <= goal })
+        // Some that wait have a place even if requests are under way on all others.
+        let least = max(1, room / 2)
+        Self.take(&state, &closed, where: { _ in true }, until: { $0.count <= goal || $0.idle.count <= least })
       }
       return closed
     }

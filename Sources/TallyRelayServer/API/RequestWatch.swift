@@ -23,6 +23,12 @@
     private var (hasHead, bodyBytes) = (false, 0)
     /// The requests whose answers the system has not taken as yet.
     private var pending = 0
+    /// The most of them. Nothing that browsers or HTTP clients do sends requests without waiting for answers, and all
+    /// that have come are answered before the event loop turns to others.
+    private static let mostPending = 8
+    private var isOver = false
+    /// Whether no request is under way: none that has no answer yet. What is left of a body does not count.
+    private var isIdle: Bool { pending == 0 && (!isInBody || rest != nil) }
     /// What has come since the last header that was whole, as far as it may belong to the next.
     private var held = 0
     /// What has come over TLS and is not deciphered yet: less than a record.
@@ -93,7 +99,7 @@
 
     /// Part of a record has come, or of a handshake.
     private func noteRecord(_ channel: any Channel) {
-      if enciphered > 0, pending == 0, !isInBody, channel.isActive { hold(channel) }
+      if enciphered > 0, isIdle, channel.isActive { hold(channel) }
     }
 
     private func hold(_ channel: any Channel) {
@@ -108,11 +114,16 @@
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      guard !isOver else { return }
       switch unwrapInboundIn(data) {
       case .head:
         letGo(context.channel)
         (isInBody, hasHead) = (true, true)
         pending += 1
+        guard pending <= Self.mostPending else {
+          isOver = true
+          return context.close(promise: nil)
+        }
       case .body(let bytes):
         bodyBytes += bytes.readableBytes
         guard let came = rest else { break }
@@ -137,7 +148,7 @@
       let promise = promise ?? context.eventLoop.makePromise()
       promise.futureResult.assumeIsolated().whenComplete { [self] _ in
         pending -= 1
-        if pending == 0, !isInBody, context.channel.isActive { hold(context.channel) }
+        if isIdle, context.channel.isActive { hold(context.channel) }
       }
       context.write(data, promise: promise)
     }

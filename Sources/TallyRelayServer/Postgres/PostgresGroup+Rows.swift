@@ -24,13 +24,11 @@
     /// Does what several requests ask for in one transaction. A write with a `RelayProblem` does nothing; any other
     /// error undoes all.
     static func commit(_ requests: [PostgresRequest], _ session: PostgresSession, _ time: Int64?) throws -> Result {
-      // Looked for before the transaction: dropping one again does nothing.
-      let isPiece = requests.contains { $0.writes.contains(where: \.isPiece) }
-      let some = isPiece ? try expired(session, time) : []
-      var result = try commit(requests, dropping: some, session, time)
+      var result = try commit(requests, dropping: [], session, time)
       let full = result.outcomes.indices.filter { !result.full($0).isEmpty }
       guard !full.isEmpty else { return result }
-      // A space that is full may hold uploads that nobody can have any more.
+      // A space that is full may hold uploads that nobody can have any more. They are looked for before the
+      // transaction: dropping one again does nothing.
       let others = try expired(session, time, in: Set(full.map { requests[$0].writer.space }))
       guard !others.isEmpty else { return result }
       let rest = full.map { index in
@@ -82,22 +80,14 @@
       }
     }
 
-    /// Some uploads that were left alone; a few at a time, since others wait.
-    private static func expired(_ session: PostgresSession, _ time: Int64?) throws -> [EntryKey] {
-      try session.execute(
-        "SELECT space, name FROM tally_relay.upload WHERE expires <= \(PostgresTime.nowOrFirst) LIMIT 4",
-        [.integer(time)]
-      ).map { EntryKey(space: try $0.integer(0), name: try $0.text(1)) }
-    }
-
-    /// Those in some spaces that are full.
+    /// Uploads that were left alone in some spaces that are full.
     private static func expired(
       _ session: PostgresSession, _ time: Int64?, in spaces: Set<Int64>
     ) throws -> [EntryKey] {
       try session.execute(
         """
         SELECT space, name FROM tally_relay.upload
-        WHERE expires <= \(PostgresTime.nowOrFirst) AND space = ANY($2) LIMIT \(RelayStore.sliceRows)
+        WHERE expires <= (SELECT \(PostgresTime.nowOrFirst)) AND space = ANY($2) LIMIT \(RelayStore.sliceRows)
         """, [.integer(time), .integers(spaces.sorted())]
       ).map { EntryKey(space: try $0.integer(0), name: try $0.text(1)) }
     }

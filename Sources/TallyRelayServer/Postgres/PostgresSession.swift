@@ -68,12 +68,13 @@
 
     /// Keeps the plans of statements from now on, for a session whose statements all find rows by an index. A plan is
     /// made once, perhaps while the tables are empty, so it is told to look up each row by its whole key, and not to
-    /// read, collect or hash a whole table or index, which is cheap only then.
+    /// read, collect or hash a whole table or index, which is cheap only then. Where nothing else is left, a plan that
+    /// was told not to seems so expensive that the server would compile it.
     func keepPlans() throws {
       try script(
         """
         SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_bitmapscan = off;
-        SET enable_material = off; SET enable_hashjoin = off; SET enable_mergejoin = off
+        SET enable_material = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off
         """)
     }
 

@@ -47,11 +47,6 @@
       case .remove: self
       }
     }
-
-    var isPiece: Bool {
-      guard case .piece = self else { return false }
-      return true
-    }
   }
 
   /// Writes that one request makes to a space, one after the other.

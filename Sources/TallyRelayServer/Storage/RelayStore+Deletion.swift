@@ -65,7 +65,7 @@
       // As large as a group may be, so that it is a transaction of its own and others take turns with it.
       return try await commits.write(GroupLimits.groupBytes, to: FileCommits.ownersSpace, grows: false) { db in
         if try Self.removeLeftContent(db) { return true }
-        if try Self.dropExpired(db, latest.expiry, most: Self.sliceRows) { return true }
+        if try Self.dropExpired(db, latest.expiry) { return true }
         // It may have been restored in between.
         guard let space = try Int64.fetchOne(db, sql: due, arguments: [latest.deletion]) else { return false }
         try db.execute(

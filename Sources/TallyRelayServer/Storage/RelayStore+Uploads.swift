@@ -61,7 +61,6 @@
         // Nothing but expired uploads was dropped before this line: see FileCommits.
         if let staged { try Self.dropUpload(db, name, space, staged) }
         if upload == nil { try Self.clearPlace(db, name, space) }
-        try Self.dropExpired(db, time)
         try Self.insertChunks(db, name, space, piece, from: offset)
         let there = received + piece.count
         try Self.grow(db, space, by: Int64(piece.count))
@@ -150,12 +149,11 @@
       }
     }
 
-    /// Some at a time, since others wait.
+    /// Drops expired uploads, some at a time, since others wait.
     /// - Returns: whether there was one.
-    @discardableResult
-    static func dropExpired(_ db: Database, _ time: Int64, most: Int = 4) throws -> Bool {
+    static func dropExpired(_ db: Database, _ time: Int64) throws -> Bool {
       let expired = try Row.fetchAll(
-        db, sql: "SELECT space, name, received FROM upload WHERE expires <= ? LIMIT ?", arguments: [time, most])
+        db, sql: "SELECT space, name, received FROM upload WHERE expires <= ? LIMIT \(sliceRows)", arguments: [time])
       try leaveUploads(db, expired)
       return !expired.isEmpty
     }

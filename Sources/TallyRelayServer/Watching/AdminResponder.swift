@@ -34,13 +34,36 @@
     /// Whether requests should be sent here: the storage can be read, and the relay is not about to end.
     private func readiness() async -> Response {
       guard !news.isClosing else { return Self.text(.serviceUnavailable, "about to end\n") }
-      do {
-        try await store.check()
-        return Self.text(.ok, "ok\n")
-      } catch {
+      guard await isReadable() else {
         metrics.countStorageError()
         return Self.text(.serviceUnavailable, "the storage cannot be read\n")
       }
+      return Self.text(.ok, "ok\n")
+    }
+
+    /// How long a storage may take to answer; a database that stands still does not answer at all.
+    private static let patience = Duration.seconds(5)
+
+    private func isReadable() async -> Bool {
+      let (answers, feed) = AsyncStream.makeStream(of: Bool.self)
+      let look = Task { [store] in
+        do {
+          try await store.check()
+          feed.yield(true)
+        } catch {
+          feed.yield(false)
+        }
+      }
+      let limit = Task {
+        try await Task.sleep(for: Self.patience)
+        feed.yield(false)
+      }
+      defer {
+        look.cancel()
+        limit.cancel()
+      }
+      for await answer in answers { return answer }
+      return false
     }
 
     /// What a storage holds is left out while it cannot be read, which the counter of its errors tells.

@@ -8,8 +8,9 @@
   /// A line for each request, without tokens, names of entries or of spaces. A space is a short hash under a key of
   /// this run: its lines belong together, and nobody learns the space from them.
   ///
-  /// Refusals of requests without a valid token, of which anyone can cause as many as the network carries, have a few
-  /// lines a second; the rest is counted, and a line says how many were left out.
+  /// Refusals of which a client can cause as many as the network carries have a few lines a second: those of requests
+  /// without a valid token, those beyond a token's rate, and those while the storage fails; faults, too. The rest is
+  /// counted, and a line says how many were left out.
   struct RelayRequestLog: Sendable {
     private let format: RelaySettings.LogFormat
     private let write: (@Sendable (String) -> Void)?
@@ -18,6 +19,7 @@
     private let lines = LineNumber()
     private let memory = LineMemory()
     private let refusals = RefusalLines()
+    private let faults = RefusalLines()
 
     init(_ settings: RelaySettings, key: [UInt8], now: @escaping @Sendable () -> Int64) {
       (format, write, self.now) = (settings.logFormat, settings.log, now)
@@ -30,8 +32,8 @@
       guard write != nil else { return }
       let number = lines.next()
       // A header that is too large is refused before its token is looked at.
-      let isWithoutToken = response.status.code == 401 || problem == .headersTooLarge
-      guard var line = begin(isLimited: isWithoutToken) else { return }
+      let isLimited = [401, 429, 503].contains(response.status.code) || problem == .headersTooLarge
+      guard var line = begin(isLimited ? refusals : nil) else { return }
       line.add("request", number: number)
       line.add("route", text: route.kind.rawValue)
       line.add("status", number: response.status.code)
@@ -47,7 +49,7 @@
     func note(refusal problem: RelayProblem) {
       guard write != nil else { return }
       let number = lines.next()
-      guard var line = begin(isLimited: true) else { return }
+      guard var line = begin(refusals) else { return }
       line.add("request", number: number)
       line.add("route", text: RelayRoute.Kind.other.rawValue)
       line.add("status", number: problem.status)
@@ -57,17 +59,18 @@
 
     /// Something that the owner should look at.
     func fault(_ message: String) {
-      guard write != nil, var line = begin(isLimited: false) else { return }
+      guard write != nil, var line = begin(faults) else { return }
       line.add("fault", text: message)
       write?(line.ended)
     }
 
     /// Begins a line, after one that says how many were left out in an earlier second, if any were.
-    /// - Returns: nil for a line of a limited kind of which this second has had enough.
-    private func begin(isLimited: Bool) -> Line? {
+    /// - Parameter kind: counts the lines of a limited kind; nil for any other.
+    /// - Returns: nil for a line of which this second has had enough.
+    private func begin(_ kind: RefusalLines?) -> Line? {
       let second = now()
-      let (isWritten, leftOut) = refusals.count(isLimited: isLimited, at: second)
-      if let leftOut {
+      let isWritten = kind?.count(at: second) ?? true
+      for leftOut in [refusals, faults].compactMap({ $0.leftOut(before: second) }) {
         var line = Line(format)
         line.add("time", text: memory.stamp(leftOut.second))
         line.add("leftOut", number: leftOut.count)
@@ -163,30 +166,41 @@
     }
   }
 
-  /// Counts the lines of refusals without a valid token, second by second.
+  /// Counts lines of a limited kind, second by second.
   private final class RefusalLines: Sendable {
     private struct State {
       var second = Int64.min
       var count = 0
+      var leftOut: (second: Int64, count: Int)?
+
+      /// A clock that was set back begins another second, too.
+      mutating func begin(_ next: Int64) {
+        guard next != second else { return }
+        if count > RefusalLines.mostLines { leftOut = (second, count - RefusalLines.mostLines) }
+        (second, count) = (next, 0)
+      }
     }
 
     private let state = Mutex(State())
     /// The most of these lines in a second.
     static let mostLines = 20
 
-    /// Counts a line, if it is of a limited kind.
-    /// - Returns: whether it is written, and how many were left out in the second that is over, if any were.
-    func count(isLimited: Bool, at second: Int64) -> (isWritten: Bool, leftOut: (second: Int64, count: Int)?) {
+    /// Counts a line.
+    /// - Returns: whether it is written.
+    func count(at second: Int64) -> Bool {
       state.withLock { state in
-        var leftOut: (second: Int64, count: Int)?
-        // A clock that was set back begins another second, too.
-        if state.second != second {
-          if state.count > Self.mostLines { leftOut = (state.second, state.count - Self.mostLines) }
-          state = State(second: second)
-        }
-        guard isLimited else { return (true, leftOut) }
+        state.begin(second)
         state.count += 1
-        return (state.count <= Self.mostLines, leftOut)
+        return state.count <= Self.mostLines
+      }
+    }
+
+    /// How many were left out in a second that is over; once.
+    func leftOut(before second: Int64) -> (second: Int64, count: Int)? {
+      state.withLock { state in
+        state.begin(second)
+        defer { state.leftOut = nil }
+        return state.leftOut
       }
     }
   }
