@@ -1,5 +1,5 @@
-/// The kinds of picture that a page may show of a blob: those that browsers draw and that hold no script, by the bytes
-/// that they begin with. The raw value is the media type.
+/// The kinds of picture that a page may show of a blob or a file: those that browsers draw and that hold no script, by
+/// the bytes that they begin with. The raw value is the media type.
 package enum PictureType: String, Sendable, Codable, CaseIterable {
   /// Portable Network Graphics.
   case png = "image/png"
@@ -10,8 +10,12 @@ package enum PictureType: String, Sendable, Codable, CaseIterable {
   /// WebP.
   case webp = "image/webp"
 
-  /// The most bytes of a picture that is shown.
+  /// The most bytes of a blob that is shown.
   package static let limit = 4 << 20
+  /// The most bytes of a file that is shown.
+  package static let fileLimit = 32 << 20
+  /// The extensions of files that can be such pictures.
+  package static let extensions: Set<String> = ["png", "jpg", "jpeg", "gif", "webp"]
 
   /// The kind of picture that begins with these bytes; nil if they begin none.
   package init?(_ bytes: some Collection<UInt8>) {

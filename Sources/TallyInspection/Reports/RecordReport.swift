@@ -1,3 +1,4 @@
+import TallyAssets
 import TallyCRDT
 import TallyStore
 import TallySync
@@ -14,6 +15,18 @@ package struct RecordReport: Sendable, Codable {
     package var written: StampReport
     /// Why the app does not see the value; nil if it does.
     package var hiddenBecause: String?
+    /// The file that the value names; nil unless the field is of the kind `asset` and has a value.
+    package var file: File?
+  }
+
+  /// A file that a field names.
+  package struct File: Sendable, Codable {
+    /// Whether it is on this device, with its whole length.
+    package var isHere: Bool
+    /// The number of its bytes, as its name says.
+    package var bytes: Int
+    /// Whether its type is that of a picture that a page shows, and it is not too long for that.
+    package var isPicture: Bool
   }
 
   /// A delete, or a removal of content for good, and what its author had seen.
@@ -88,7 +101,8 @@ package struct RecordReport: Sendable, Codable {
     fields = Self.counted(history.fields).map { field in
       Field(
         field: entity?.columnName(field.field) ?? field.field, value: ValuePreview(field.value),
-        written: StampReport(field.stamp), hiddenBecause: field.hiddenReason)
+        written: StampReport(field.stamp), hiddenBecause: field.hiddenReason,
+        file: Self.file(of: field, entity, in: store))
     }
     title = RecordTitle.text(fields.map { ($0.field, $0.value) }, entity, count: 1)
     deletes = history.deletes.map { Deletion(written: StampReport($0.stamp), context: report($0.context)) }
@@ -110,6 +124,16 @@ package struct RecordReport: Sendable, Codable {
 }
 
 extension RecordReport {
+  /// The file that a field's value names. Of a store in memory none is here.
+  private static func file(of field: FieldHistory, _ entity: EntitySchema?, in store: Store) -> File? {
+    guard entity?.fields.first(where: { $0.wireName == field.field })?.kind == .asset,
+      case .text(let text) = field.value, let name = AssetName(text)
+    else { return nil }
+    return File(
+      isHere: (try? store.assets.url(of: name)) != nil, bytes: name.byteCount,
+      isPicture: PictureType.extensions.contains(name.type) && name.byteCount <= PictureType.fileLimit)
+  }
+
   /// One entry for each field: of a counter its number with all that devices have added, under the newest of the
   /// stamps. Its own entry comes before those of devices.
   private static func counted(_ fields: [FieldHistory]) -> [FieldHistory] {

@@ -1,6 +1,7 @@
 #if Inspector
   import Foundation
   import NIOHTTP1
+  import TallyAssets
   import TallyCRDT
   import TallyInspection
   import TallyStore
@@ -18,6 +19,8 @@
       var code: String
       var message: String
 
+      static let noPicture = Refusal(status: .notFound, code: "noPicture", message: "no picture is there")
+
       static func malformed(_ message: String) -> Refusal {
         Refusal(status: .badRequest, code: "malformed", message: message)
       }
@@ -30,6 +33,11 @@
         let question = InspectorQuestion(parameters: parameters, body: body, room: room, client: client)
         switch method {
         case .GET where path == "/api/picture": return try await BlockingWork.run { try question.picture() }
+        case .GET where path == "/api/asset":
+          // A page asks for all of its pictures at once, and each waits for its turn.
+          return try await alone("asset", "another picture is being read; wait for it", patience: .seconds(30)) {
+            try question.asset()
+          }
         case .GET: return InspectorResponse(json: try await read(path, question))
         case .POST: return InspectorResponse(json: try await act(path, question))
         default: throw Refusal(status: .methodNotAllowed, code: "method", message: "GET reads, and POST changes")
@@ -98,18 +106,25 @@
       try await BlockingWork.run { try InspectionJSON.bytes(body()) }
     }
 
-    /// Reads a store for seconds, one of a kind at a time: it has a connection to the store for as long as it runs. A
-    /// request that finds one running tries again for as long as `patience` says, and is refused then.
+    /// Reads a store for seconds, one of a kind at a time: it has a connection to the store for as long as it runs.
     private func long<T: Encodable & Sendable>(
       _ kind: String, _ refusal: String, patience: Duration = .zero, _ body: @escaping @Sendable () throws -> T
     ) async throws -> Data {
+      try await alone(kind, refusal, patience: patience) { try InspectionJSON.bytes(body()) }
+    }
+
+    /// Works for seconds, one of a kind at a time. A request that finds one running tries again for as long as
+    /// `patience` says, and is refused then.
+    private func alone<T: Sendable>(
+      _ kind: String, _ refusal: String, patience: Duration, _ body: @escaping @Sendable () throws -> T
+    ) async throws -> T {
       let isLate = Clocks.limit(patience)
       while !room.running.withLock({ $0.insert(kind).inserted }) {
         if isLate() { throw Refusal(status: .tooManyRequests, code: "busy", message: refusal) }
         try await Task.sleep(for: .milliseconds(10))
       }
       defer { _ = room.running.withLock { $0.remove(kind) } }
-      return try await LongWork.run { try InspectionJSON.bytes(body()) }
+      return try await LongWork.run(body)
     }
 
     // MARK: What asks engines
@@ -229,6 +244,8 @@
       switch error {
       case let error as Refusal: failure(error.status, error.code, error.message)
       case let error as StoreError: failure(.unprocessableEntity, error.code.rawValue, error.message)
+      case let error as AssetError:
+        failure(error.code == .missing ? .notFound : .unprocessableEntity, error.code.rawValue, error.message)
       case let error as QueryRefusal: failure(.badRequest, error.rawValue, words(error))
       case is CancellationError: failure(.serviceUnavailable, "givenUp", "nobody waited for the answer")
       case is RecordNameError: failure(.badRequest, "invalidName", "the name is not Type|~|key")

@@ -1,5 +1,6 @@
 #if Inspector
   import Foundation
+  import TallyAssets
   import TallyCRDT
   import TallyInspection
   import TallyStore
@@ -121,13 +122,43 @@
       let field = try required("field")
       let entity = try store.schema[name.type]
       let found = try store.history(of: name)?.fields.first { (entity?.columnName($0.field) ?? $0.field) == field }
-      guard case .blob(let bytes)? = found?.value, let type = PictureType(bytes) else {
-        throw Refusal(status: .notFound, code: "noPicture", message: "no picture is there")
-      }
+      guard case .blob(let bytes)? = found?.value, let type = PictureType(bytes) else { throw Refusal.noPicture }
       guard bytes.count <= PictureType.limit else {
         throw Refusal(status: .payloadTooLarge, code: "tooLong", message: "the picture is longer than 4 MiB")
       }
       return InspectorResponse(picture: type, Array(bytes))
+    }
+
+    /// The picture in the file of a name, as what it is and nothing else. A path is made only of what has been read as
+    /// a name, and the bytes are sent only if they are those of the name.
+    func asset() throws -> InspectorResponse {
+      let store = try inspected().store
+      guard let name = AssetName(try required("name")) else { throw Refusal.malformed("name is not a file's name") }
+      guard PictureType.extensions.contains(name.type) else { throw Refusal.noPicture }
+      guard name.byteCount <= PictureType.fileLimit else {
+        throw Refusal(status: .payloadTooLarge, code: "tooLong", message: "the picture is longer than 32 MiB")
+      }
+      guard let url = try store.assets.url(of: name) else {
+        throw AssetError(.missing, "the file is not on this device")
+      }
+      let bytes = try content(of: name, at: url)
+      guard let type = PictureType(bytes) else { throw Refusal.noPicture }
+      return InspectorResponse(picture: type, bytes)
+    }
+
+    /// The bytes of a file, which are those of its name. Reading ends when the client has gone.
+    private func content(of name: AssetName, at url: URL) throws -> [UInt8] {
+      let damage = AssetError(.wrongContent, "the file is damaged; tally assets verify puts it aside")
+      let source = try AssetSource(url.path, followsLinks: false)
+      guard source.byteCount == name.byteCount else { throw damage }
+      var bytes: [UInt8] = []
+      bytes.reserveCapacity(name.byteCount)
+      let hash = try source.hash { piece in
+        guard !client.isGone else { throw CancellationError() }
+        bytes += piece
+      }
+      guard Hexadecimal.text(hash) == name.hash else { throw damage }
+      return bytes
     }
 
     struct Record: Encodable {

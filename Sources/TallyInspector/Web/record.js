@@ -1,7 +1,7 @@
 // The life of one record in each store: why it shows or not, who wrote what, what lost, who has seen it.
 import { h, put, replace, notice, table } from "/dom.js";
 import { get, post, address } from "/api.js";
-import { house, plain, recordLink, sentence, valueNode, stampNode, dotNode, presenceBadge, presenceKind, replicaName, storeName } from "/words.js";
+import { house, plain, recordLink, sentence, valueNode, fileNode, stampNode, dotNode, presenceBadge, presenceKind, replicaName, storeName } from "/words.js";
 import { lanes } from "/lanes.js";
 
 export async function screen(body, parameters) {
@@ -62,7 +62,7 @@ function fields(record, act) {
     const differs = cells.some(cell => JSON.stringify(cell?.written) !== JSON.stringify(cells[0]?.written));
     return h("tr", { class: differs ? "differs" : null }, h("th", { scope: "row" }, name),
       cells.map((cell, store) => cell ? [
-        h("td", {}, valueNode(cell.value, { store, name: record.name, field: name, written: cell.written.at }), cell.hiddenBecause && record.stores[store].presence.isVisible ? h("div", { class: "dim" }, `not shown: ${cell.hiddenBecause}`) : null),
+        h("td", {}, valueNode(cell.value, { store, name: record.name, field: name, written: cell.written.at }), fileNode(cell.file, { store, name: cell.value.text }), cell.hiddenBecause && record.stores[store].presence.isVisible ? h("div", { class: "dim" }, `not shown: ${cell.hiddenBecause}`) : null),
         h("td", {}, stampNode(cell.written)),
       ] : [h("td", { class: "dim" }, "–"), h("td", {}, "")]),
       h("td", {}, lost(record, name, act)));

@@ -1,6 +1,6 @@
 // How values, times, replicas and records are written.
 import { h } from "/dom.js";
-import { address } from "/api.js";
+import { address, getText } from "/api.js";
 
 // The names of replicas and the stores, as /api/stores has them.
 export const house = { stores: [], names: {}, allowsWrites: false, lanes: [] };
@@ -89,6 +89,18 @@ export function valueNode(value, place) {
   if (value.text === "") return h("span", { class: "value null" }, "empty");
   if (!value.isCut && /^[A-Za-z]\w*\|~\|[ -~]+$/.test(value.text)) return h("span", { class: "value" }, recordLink(value.text, null));
   return h("span", { class: "value" }, h("bdi", {}, plain(value.text)), rest);
+}
+
+// The file that a field names: whether it is here, how large it is, and a picture as a picture. The place is its store and
+// name. Where the picture does not show, the server says why; what it would send is then no picture to the browser.
+export function fileNode(file, place) {
+  if (!file) return null;
+  const words = h("div", { class: "dim" }, `${file.isHere ? "the file is here" : "the file is not here"}, ${bytesText(file.bytes)}`);
+  if (!file.isHere || !file.isPicture) return words;
+  const explain = error => h("div", { class: "dim" }, plain(error?.message ?? "it cannot be drawn"));
+  const image = h("img", { src: address("/api/asset", place), alt: `picture, ${bytesText(file.bytes)}`, loading: "lazy",
+    onerror: async () => image.replaceWith(await getText("/api/asset", place).then(() => explain(), explain)) });
+  return h("div", { class: "file" }, image, words);
 }
 
 // A sentence of the server's, with its times as everywhere in the pages.

@@ -1,5 +1,6 @@
 """What stores may hold, and what may have become of them."""
 import base64
+import hashlib
 import json
 import os
 import re
@@ -54,6 +55,39 @@ class StoresTest(PageTest):
             self.assertEqual(page.run("document.querySelectorAll('main img').length"), 0)
         self.assertEqual(page.run("window.harmed ?? 0"), 0)
         self.sound(page)
+
+    def test_the_file_of_an_asset_is_shown_if_it_is_a_picture_and_sound(self):
+        self.tool.new("album.tally", {"entities": [{"type": "Photo", "fields": {"name": "text", "image": "asset"}}]})
+        pixel = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")
+        drawing = b"<svg xmlns='http://www.w3.org/2000/svg' onload='window.harmed = 7'/>"
+        # The same picture with other bytes behind it is another file.
+        files = {"pixel.gif": pixel, "damaged.gif": pixel + b"1", "gone.gif": pixel + b"12", "half.gif": pixel[:6] + b"<script>window.harmed = 8</script>", "drawing.svg": drawing}
+        for name, value in files.items():
+            with open(self.tool.path(name), "wb") as file:
+                file.write(value)
+            self.tool.run("put", "album.tally", f"Photo|~|{name[:-4]}", f"name={name}", f"image=@{name}")
+
+        def path(name):
+            digits = hashlib.sha256(files[name]).hexdigest()
+            return self.tool.path(f"album.tally-assets/{digits[:2]}/{digits}{name[-4:]}")
+
+        with open(path("damaged.gif"), "r+b") as file:
+            file.write(b"GIF87a")
+        os.remove(path("gone.gif"))
+        _, page = self.inspect("album.tally")
+        drawn = "[...document.querySelectorAll('main img')].map(image => [image.naturalWidth, image.alt]).join()"
+        said = lambda words: f"document.querySelector('main').innerText.includes({json.dumps(words)})"
+        self.show(page, "#/record?name=Photo%7C~%7Cpixel")
+        page.wait(f"{drawn} === '1,picture, {len(pixel)} B'", "the picture")
+        self.assertTrue(page.run(said(f"the file is here, {len(pixel)} B")))
+        self.assertEqual(page.run(LOOKS), [])
+        for name, words in {"damaged": "the file is damaged", "half": "it cannot be drawn", "gone": f"the file is not here, {len(files['gone.gif'])} B",
+                            "drawing": f"the file is here, {len(drawing)} B"}.items():
+            self.show(page, f"#/record?name=Photo%7C~%7C{name}")
+            page.wait(said(words), name)
+            self.assertEqual(page.run("document.querySelectorAll('main img').length"), 0, name)
+        self.assertEqual(page.run("window.harmed ?? 0"), 0)
+        self.assertEqual([line for line in page.complaints() if "Failed to load resource" not in line], [])
 
     def test_empty_and_broken_stores(self):
         self.tool.new("empty.tally", house.PANTRY)

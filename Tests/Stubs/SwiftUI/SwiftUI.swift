@@ -27,9 +27,18 @@ extension Never: View {
   /// A view or none.
   public static func buildIf<Content: View>(_ content: Content?) -> TupleView<Content> { TupleView() }
   /// One of two.
-  public static func buildEither<Content: View>(first: Content) -> TupleView<Content> { TupleView() }
+  public static func buildEither<First: View, Second: View>(first: First) -> EitherView<First, Second> { EitherView() }
   /// The other.
-  public static func buildEither<Content: View>(second: Content) -> TupleView<Content> { TupleView() }
+  public static func buildEither<First: View, Second: View>(second: Second) -> EitherView<First, Second> {
+    EitherView()
+  }
+}
+
+/// One of two views: `_ConditionalContent`, which has no page.
+public struct EitherView<First, Second>: View {
+  nonisolated init() {}
+  /// Apple: /view/body
+  public var body: Never { fatalError("nothing shows here") }
 }
 
 /// Apple: /tupleview
@@ -61,6 +70,44 @@ public struct Label: View {
   public init(_ title: LocalizedStringKey, systemImage: String) {}
   /// Apple: /label/init(_:systemimage:)
   @_disfavoredOverload public init<S: StringProtocol>(_ title: S, systemImage: String) {}
+  /// Apple: /view/body
+  public var body: Never { fatalError("nothing shows here") }
+}
+
+/// Apple: /labelstyle. Only the style that is used.
+public struct IconOnlyLabelStyle: Sendable {
+  /// Apple: /labelstyle/icononly
+  public static let iconOnly = IconOnlyLabelStyle()
+}
+
+/// Apple: /image
+public struct Image: View {
+  /// Apple: /image/init(systemname:)
+  public init(systemName: String) {}
+  /// Apple: /image/resizable(capinsets:resizingmode:)
+  public func resizable() -> Image { self }
+  /// Apple: /view/body
+  public var body: Never { fatalError("nothing shows here") }
+}
+
+/// Apple: /asyncimagephase
+public enum AsyncImagePhase: Sendable {
+  /// Apple: /asyncimagephase/empty
+  case empty
+  /// Apple: /asyncimagephase/success(_:)
+  case success(Image)
+  /// Apple: /asyncimagephase/failure(_:)
+  case failure(any Error)
+  /// Apple: /asyncimagephase/image
+  public var image: Image? { if case .success(let image) = self { image } else { nil } }
+  /// Apple: /asyncimagephase/error
+  public var error: (any Error)? { if case .failure(let error) = self { error } else { nil } }
+}
+
+/// Apple: /asyncimage
+public struct AsyncImage<Content: View>: View {
+  /// Apple: /asyncimage/init(url:scale:transaction:content:)
+  public init(url: URL?, scale: Double = 1, @ViewBuilder content: @escaping (AsyncImagePhase) -> Content) {}
   /// Apple: /view/body
   public var body: Never { fatalError("nothing shows here") }
 }
@@ -107,6 +154,14 @@ public struct HorizontalAlignment: Sendable {
 public struct VStack<Content: View>: View {
   /// Apple: /vstack/init(alignment:spacing:content:)
   public init(alignment: HorizontalAlignment, spacing: Double? = nil, @ViewBuilder content: () -> Content) {}
+  /// Apple: /view/body
+  public var body: Never { fatalError("nothing shows here") }
+}
+
+/// Apple: /zstack
+public struct ZStack<Content: View>: View {
+  /// Apple: /zstack/init(alignment:content:)
+  public init(@ViewBuilder content: () -> Content) {}
   /// Apple: /view/body
   public var body: Never { fatalError("nothing shows here") }
 }
@@ -177,6 +232,14 @@ extension View {
   public func searchable(text: Binding<String>) -> some View { self }
   /// Apple: /view/task(priority:_:)
   public func task(_ action: @escaping @MainActor @Sendable () async -> Void) -> some View { self }
+  /// Apple: /view/task(id:priority:_:)
+  public func task<T: Equatable>(id value: T, _ action: @escaping @MainActor @Sendable () async -> Void) -> some View {
+    self
+  }
+  /// Apple: /view/scaledtofit()
+  public func scaledToFit() -> some View { self }
+  /// Apple: /view/labelstyle(_:)
+  public func labelStyle(_ style: IconOnlyLabelStyle) -> some View { self }
   /// Apple: /view/toolbar(content:)
   public func toolbar<Content: View>(@ViewBuilder content: () -> Content) -> some View { self }
 }
