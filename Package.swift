@@ -171,9 +171,12 @@ let package = Package(
     // iCloud as a mailbox; empty where there is no CloudKit. Others need not build it.
     .target(name: "TallyCloudKit", dependencies: ["TallyCRDT", "TallyStore", "TallySync"] + cloudKit),
     // Views to drop in; empty where there is no SwiftUI. Scripts/apple-views.sh checks them against stubs.
-    .target(name: "TallySwiftUI", dependencies: ["TallyCRDT", "TallySchema", "TallyStore", "TallySync", grdb]),
+    .target(
+      name: "TallySwiftUI",
+      dependencies: ["TallyAssets", "TallyCRDT", "TallySchema", "TallyStore", "TallySync", grdb]),
     // Rows of other databases, for apps that had one before. Others need not build it.
-    .target(name: "TallyImport", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", grdb, sqlite]),
+    .target(
+      name: "TallyImport", dependencies: ["TallyAssets", "TallyCRDT", "TallyWire", "TallyStore", grdb, sqlite]),
     // What an app imports: the names that it needs, and GRDB.
     .target(
       name: "Tally", dependencies: ["TallyAssets", "TallyCRDT", "TallySchema", "TallyStore", "TallySync", grdb]),
@@ -218,11 +221,12 @@ let package = Package(
         relay("Crypto", "swift-crypto"), relay("NIOCore", "swift-nio"), relay("NIOHTTP1", "swift-nio"),
       ]),
     // What the inspector and the tool say about stores, as values; and the inspector's server and pages.
-    .target(name: "TallyInspection", dependencies: ["TallyCRDT", "TallyStore", "TallySync", grdb, sqlite]),
+    .target(
+      name: "TallyInspection", dependencies: ["TallyAssets", "TallyCRDT", "TallyStore", "TallySync", grdb, sqlite]),
     .target(
       name: "TallyInspector",
       dependencies: [
-        "TallyCRDT", "TallyInspection", "TallyStore", "TallySync", logging, inspector("NIOCore"),
+        "TallyAssets", "TallyCRDT", "TallyInspection", "TallyStore", "TallySync", logging, inspector("NIOCore"),
         inspector("NIOHTTP1"), inspector("NIOPosix"),
       ],
       resources: [.embedInCode("Web")]),
@@ -254,7 +258,8 @@ let package = Package(
         "Tally", "TallyCRDT", tallyInspector, .target(name: "TallyRelay", condition: .when(traits: ["Inspector"])),
         .target(name: "TallySync", condition: .when(traits: ["Inspector"])),
       ], path: "Examples/Scorebook",
-      exclude: ["README.md"]),
+      exclude: ["README.md", "Tests"]),
+    .testTarget(name: "ScorebookTests", dependencies: ["Scorebook", "Tally"], path: "Examples/Scorebook/Tests"),
     .executableTarget(
       name: "SharedFolder", dependencies: ["Tally", "TallySync"], path: "Examples/SharedFolder",
       exclude: ["README.md"]),

@@ -6,6 +6,7 @@
 @_exported import struct TallyAssets.AssetListing
 @_exported import struct TallyAssets.AssetReport
 @_exported import struct TallyAssets.Assets
+@_exported import struct TallyAssets.BlobReport
 @_exported import struct TallyCRDT.AnyRecordName
 @_exported import enum TallyCRDT.Extremum
 @_exported import struct TallyCRDT.ListPosition

@@ -46,9 +46,10 @@ public struct Assets: Sendable {
   ///   - type: the file's extension, 1 to 12 lowercase letters and digits.
   /// - Returns: the file's name, for a row.
   /// - Throws: `AssetError` of code `inMemory`, `invalidType`, `tooLarge`, `unwritable`. Then there is no file.
-  public func add(_ data: Data, type: String) throws -> AssetName {
+  public func add(_ data: Data, type: String) throws -> AssetName { try add(bytes: Array(data), type: type) }
+
+  func add(bytes: [UInt8], type: String) throws -> AssetName {
     let folder = try folder
-    let bytes = Array(data)
     let hash = Hexadecimal.text(SHA256.hash(bytes))
     let name = try name(hash, bytes.count, type)
     guard try !folder.renew(name) else {
@@ -93,7 +94,7 @@ public struct Assets: Sendable {
     AssetNews.arrivals.tell(folder.path)
   }
 
-  private func checkType(_ type: String) throws {
+  func checkType(_ type: String) throws {
     guard AssetName.isType(type) else {
       throw AssetError(
         .invalidType, "\(printable(type)) is no type of a file: 1 to 12 lowercase letters and digits, such as jpg")

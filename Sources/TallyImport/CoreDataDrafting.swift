@@ -85,8 +85,10 @@ struct CoreDataDrafting {
         let kind = entity.fields.first { $0.name == name }?.kind
         // An integer or a double of the model's may count anything.
         if kind == .date, type == "TIMESTAMP" { column.form = .coreDataSeconds }
-        if let kind, [.blob, .text, .json].contains(kind), try columns.areExternal(column) {
+        if let kind, [.blob, .text, .json, .asset].contains(kind), try columns.areExternal(column) {
           column.form = .coreDataBlob
+        } else if kind == .asset, try columns.arePaths(column) {
+          column.form = .path
         }
         result.fields[name] = column
       case .unknown(let candidates): unmatched.append(Self.named("\(entity.type).\(name)", candidates))
@@ -179,6 +181,9 @@ private struct Columns {
   func areExternal(_ column: ImportColumn) throws -> Bool {
     try ExternalData.isIn(try source.sql(column, of: table), rest, of: table, source)
   }
+
+  /// Whether values may be paths of files.
+  func arePaths(_ column: ImportColumn) throws -> Bool { try source.hasPaths(column, rest, of: table) }
 
   func hasNull(_ column: String) throws -> Bool {
     try source.exists("SELECT 1 \(rest) AND \(ForeignDatabase.quote(column)) IS NULL LIMIT 1", of: table)

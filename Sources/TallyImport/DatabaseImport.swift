@@ -12,21 +12,26 @@ final class DatabaseImport {
   private let schema: Schema
   private let source: ForeignDatabase
   private let plan: ImportPlan
+  private let files: ImportedFiles
   private let name: String
   private let batchSize: Int
   private let onProgress: ((ImportProgress) throws -> Void)?
   private var standing: ImportStanding
   private let wasBegun: Bool
   private var rowsRead = 0
+  /// The records of the batch for which no files were added, since they were known when the row was read.
+  private var known: Set<AnyRecordName> = []
   private(set) var report = ImportReport()
 
   init(
-    _ store: Store, _ schema: Schema, _ source: ForeignDatabase, _ plan: ImportPlan, _ name: String, _ namespace: UUID?,
+    _ store: Store, _ schema: Schema, _ source: ForeignDatabase, _ plan: ImportPlan, _ map: ImportMap, _ name: String,
     _ batchSize: Int,
     _ onProgress: ((ImportProgress) throws -> Void)?
   ) throws {
     (self.store, self.schema, self.source, self.plan, self.name) = (store, schema, source, plan, name)
     (self.batchSize, self.onProgress) = (batchSize, onProgress)
+    files = ImportedFiles(store, source, folder: map.folder)
+    let namespace = map.namespace
     // Committed before the first row is: two processes that begin at once must give rows the same names.
     (standing, wasBegun) = try store.writeImported { _, reader in
       if let begun = try ImportStanding.read(name, reader.connection) { return (begun, true) }
@@ -46,11 +51,10 @@ final class DatabaseImport {
       plan.tables.flatMap { $0.forward == nil ? [$0.recordsStep] : [$0.recordsStep, $0.referencesStep] }
       + plan.links.map(\.step)
     report.wasDone = wasBegun && steps.allSatisfy(standing.done.contains)
+    // Files that came in may be gone by now.
+    try files.check(plan.tables.filter { !standing.done.contains($0.recordsStep) })
     for table in plan.tables {
-      let files = table.fields.indices.filter { table.fields[$0].column.form == .coreDataBlob }.map { $0 + 2 }
-      try step(table.recordsStep, table.from, table.rows, id: table.id, files: files) {
-        try insert($0, table, $1, $2)
-      }
+      try step(table.recordsStep, table.from, table.rows, records: table) { try insert($0, table, $1, $2) }
     }
     for table in plan.tables {
       guard let forward = table.forward else { continue }
@@ -73,14 +77,14 @@ final class DatabaseImport {
     var standing: ImportStanding
   }
 
-  /// Imports the rows of a step, which are ordered by their first `keys` values. `id` is the SQL by which the step
-  /// names its records; `files` are the places of values that may be in files beside the database.
+  /// Imports the rows of a step, which are ordered by their first `keys` values. `records` is the table whose rows
+  /// become records in it.
   private func step(
-    _ step: String, _ table: String, _ rows: ImportPlan.Rows, keys: Int = 1, id: String? = nil, files: [Int] = [],
+    _ step: String, _ table: String, _ rows: ImportPlan.Rows, keys: Int = 1, records: ImportPlan.Table? = nil,
     _ body: ([[Value]], RecordWriter, StateReader) throws -> Void
   ) throws {
     while !standing.done.contains(step) {
-      if let id, let before = standing.ids[step], before != id {
+      if let id = records?.id, let before = standing.ids[step], before != id {
         throw StoreError(
           .invalidMap,
           "\(table): the import has begun with the id \(before); with another the same rows would come in again")
@@ -93,7 +97,7 @@ final class DatabaseImport {
       defer { query.reset() }
       do {
         let start = ImportPosition(order: rows.order, values: position?.values ?? [])
-        try play(step, table, query, rows.columns, start, keys, id, files, body)
+        try play(step, table, query, rows.columns, start, keys, records, body)
       } catch let overtaken as Overtaken {
         standing = overtaken.standing
       }
@@ -103,25 +107,29 @@ final class DatabaseImport {
   /// Imports the rows of a query batch by batch, each with the step's progress in one transaction.
   private func play(
     _ step: String, _ table: String, _ query: SQLStatement, _ columns: [String], _ start: ImportPosition,
-    _ keys: Int, _ id: String?, _ files: [Int], _ body: ([[Value]], RecordWriter, StateReader) throws -> Void
+    _ keys: Int, _ records: ImportPlan.Table?, _ body: ([[Value]], RecordWriter, StateReader) throws -> Void
   ) throws {
     var last = start
     while !standing.done.contains(step) {
       var (batch, bytes, isDone): ([[Value]], Int, Bool) = ([], 0, false)
+      known.removeAll()
       while batch.count < batchSize, bytes < Self.batchBytes {
-        guard let row = try next(query, columns, table, batch.last?.first ?? last.values.first) else {
+        guard var row = try next(query, columns, table, batch.last?.first ?? last.values.first) else {
           isDone = true
           break
         }
+        if let records {
+          try addFiles(of: &row, records)
+          bytes += byteCountOfFiles(row, records)
+        }
         bytes += row.reduce(0) { $0 + $1.byteCount }
-        for place in files { bytes += byteCountOfFile(row[place]) }
         batch.append(row)
       }
       if let row = batch.last { last.values = Array(row.prefix(keys)) }
       var next = standing
       next.positions[step] = isDone ? nil : last
       if isDone { next.done.append(step) }
-      if let id { next.ids[step] = id }
+      if let id = records?.id { next.ids[step] = id }
       let before = report
       do {
         try store.writeImported { db, reader in
@@ -142,9 +150,32 @@ final class DatabaseImport {
     }
   }
 
-  private func byteCountOfFile(_ value: Value) -> Int {
-    guard case .blob(let bytes) = value, let name = ExternalData.fileName(bytes) else { return 0 }
-    return source.externalData.byteCount(of: name) ?? 0
+  /// The number of bytes that a row has in Core Data's files.
+  private func byteCountOfFiles(_ row: [Value], _ table: ImportPlan.Table) -> Int {
+    var count = 0
+    for (field, old) in zip(table.fields, row.dropFirst(2)) where field.column.form == .coreDataBlob {
+      guard case .blob(let bytes) = old, let name = ExternalData.fileName(bytes) else { continue }
+      count += source.externalData.byteCount(of: name) ?? 0
+    }
+    return count
+  }
+
+  /// Adds the files of a row and puts their names into it, so that a batch has no more than one picture in memory. A
+  /// record that is known is left as it is and needs none.
+  private func addFiles(of row: inout [Value], _ table: ImportPlan.Table) throws {
+    let places = table.fields.indices.filter { table.fields[$0].isAsset && !row[$0 + 2].isNull }
+    guard !places.isEmpty else { return }
+    let name = try recordName(row[1], table.type, table.from, row[0])
+    let isKnown = try store.capturedSnapshot { try $0.record(name, kind(table.type, $0)) != nil }
+    if isKnown { known.insert(name) }
+    for place in places {
+      let (field, old) = (table.fields[place], row[place + 2])
+      do {
+        row[place + 2] = isKnown ? .null : try files.value(old, field)
+      } catch let error as ForeignValue.Mismatch {
+        throw unmapped(table.from, row[0], "\(table.type).\(field.schema.name)", error)
+      }
+    }
   }
 
   /// Reads a row. `last` is the key of the row before; nil for the first.
@@ -180,18 +211,26 @@ final class DatabaseImport {
     for row in batch {
       let name = try recordName(row[1], table.type, table.from, row[0])
       // All that is known of the record, a delete too, is newer than the old file.
-      if try reader.record(name, kind) == nil { new.append((name, row)) } else { report.known += 1 }
+      if try !known.contains(name) && reader.record(name, kind) == nil {
+        new.append((name, row))
+      } else {
+        report.known += 1
+      }
     }
     let names = Set(new.map(\.0))
     for (name, row) in new {
       var values: [RecordWriter.Assignment] = []
       for (field, old) in zip(table.fields, row.dropFirst(2)) {
-        do {
-          let value = try ForeignValue.value(old, field.column, for: field.schema, source.externalData)
-          if !value.isNull { values.append(.init(field.place, value)) }
-        } catch {
-          throw unmapped(table.from, row[0], "\(table.type).\(field.schema.name)", error.reason)
+        // Of an asset, the row has the name by now.
+        var value = old
+        if !field.isAsset {
+          do {
+            value = try ForeignValue.value(old, field.column, for: field.schema, source.externalData)
+          } catch {
+            throw unmapped(table.from, row[0], "\(table.type).\(field.schema.name)", error)
+          }
         }
+        if !value.isNull { values.append(.init(field.place, value)) }
       }
       for (reference, old) in zip(table.references, row.dropFirst(2 + table.fields.count)) {
         guard let target = try self.target(old, reference, table, row[0]) else {
@@ -348,7 +387,14 @@ final class DatabaseImport {
   }
 
   private func unmapped(_ table: String, _ key: Value, _ field: String, _ reason: String) -> StoreError {
-    StoreError(.rowNotMapped, "\(table), row \(ImportPosition.text(key)), \(field): \(reason)")
+    unmapped(table, key, field, ForeignValue.Mismatch(reason: reason))
+  }
+
+  private func unmapped(
+    _ table: String, _ key: Value, _ field: String, _ mismatch: ForeignValue.Mismatch
+  ) -> StoreError {
+    StoreError(
+      .rowNotMapped, "\(table), row \(ImportPosition.text(key)), \(field): \(mismatch.reason)", cause: mismatch.cause)
   }
 
   /// Names the old row in what the store says of a record.

@@ -11,6 +11,12 @@ struct ExternalData {
     case file(String)
   }
 
+  /// A file beside the database.
+  struct File {
+    let url: URL
+    let byteCount: Int
+  }
+
   private let folders: [URL]
   /// The folder, for messages.
   private let shown: String
@@ -46,13 +52,18 @@ struct ExternalData {
       && !source.exists("SELECT 1 \(rest) AND \(isNone(column)) LIMIT 1", of: table)
   }
 
-  /// The place of a value's content; nil if Core Data does not write such values.
-  static func place(_ bytes: [UInt8]) -> Place? {
+  /// The place of a value's content.
+  /// - Throws: a mismatch if Core Data does not write such values.
+  static func place(_ bytes: [UInt8]) throws(ForeignValue.Mismatch) -> Place {
     switch bytes.first {
     case nil: return .inline([])
     case 1: return .inline(Array(bytes.dropFirst()))
-    case 2: return fileName(bytes).map(Place.file)
-    default: return nil
+    default:
+      guard let name = fileName(bytes) else {
+        throw ForeignValue.Mismatch(
+          reason: "has a BLOB that begins with neither 01 nor 02 and a UUID, and so is no coreDataBlob")
+      }
+      return .file(name)
     }
   }
 
@@ -67,13 +78,19 @@ struct ExternalData {
   /// The number of bytes of a file; nil if it is not there.
   func byteCount(of name: String) -> Int? { file(name)?.byteCount }
 
-  /// The content of a file.
-  func read(_ name: String) throws(ForeignValue.Mismatch) -> [UInt8] {
+  /// A file by its name, which is not opened.
+  func find(_ name: String) throws(ForeignValue.Mismatch) -> File {
     guard let file = file(name) else {
       throw ForeignValue.Mismatch(
         reason: "is in the file \(name), which is not in \(shown)/_EXTERNAL_DATA beside the database; copy the hidden "
           + "folder \(shown) with it, or leave the field out of the map")
     }
+    return file
+  }
+
+  /// The content of a file.
+  func read(_ name: String) throws(ForeignValue.Mismatch) -> [UInt8] {
+    let file = try find(name)
     // Not read only to be refused.
     guard file.byteCount <= WireLimits.valueBytes else { throw ForeignValue.tooLarge(file.byteCount) }
     do {
@@ -84,13 +101,13 @@ struct ExternalData {
   }
 
   /// A link that leads elsewhere is none of Core Data's.
-  private func file(_ name: String) -> (url: URL, byteCount: Int)? {
+  private func file(_ name: String) -> File? {
     for folder in folders {
       let url = folder.appendingPathComponent(name)
       guard let attributes = try? FileManager.default.attributesOfItem(atPath: url.path),
         attributes[.type] as? FileAttributeType == .typeRegular, let size = attributes[.size] as? NSNumber
       else { continue }
-      return (url, size.intValue)
+      return File(url: url, byteCount: size.intValue)
     }
     return nil
   }

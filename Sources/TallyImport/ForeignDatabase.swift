@@ -26,6 +26,8 @@ struct ForeignDatabase {
   private let handle: OpaquePointer
   /// The place of Core Data's files beside the database.
   let externalData: ExternalData
+  /// The file itself, where no link leads on.
+  let url: URL
   /// The file's name, for errors.
   let file: String
   /// The names of the tables and views, sorted.
@@ -82,7 +84,7 @@ struct ForeignDatabase {
   func reading<T>(_ body: () throws -> T) throws -> T { try Self.reading(file, body) }
 
   private init(_ db: Database, _ url: URL) throws {
-    (self.db, file, externalData) = (db, url.lastPathComponent, ExternalData(of: url))
+    (self.db, self.url, file, externalData) = (db, url, url.lastPathComponent, ExternalData(of: url))
     handle = try db.handle()
     tableNames = try String.fetchAll(
       db,
@@ -224,6 +226,13 @@ struct ForeignDatabase {
       defer { query.reset() }
       return try query.step()
     }
+  }
+
+  /// Whether a column of the rows of a query has texts that may be paths of files, since they name no assets.
+  func hasPaths(_ column: ImportColumn, _ rest: String, of table: String) throws -> Bool {
+    let sql = try sql(column, of: table)
+    return try exists(
+      "SELECT 1 \(rest) AND typeof(\(sql)) = 'text' AND \(sql) <> '' AND \(sql) NOT GLOB 'sha256-*' LIMIT 1", of: table)
   }
 
   /// Runs a query of the map's expressions for rows of numbers; null is 0.

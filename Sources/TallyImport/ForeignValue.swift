@@ -10,6 +10,7 @@ enum ForeignValue {
   struct Mismatch: Error {
     /// The reason, and the remedy if there is one.
     var reason: String
+    var cause: (any Error)?
   }
 
   /// The value for a field; null is left out, so that the field's default applies.
@@ -44,11 +45,9 @@ enum ForeignValue {
   ) throws(Mismatch) -> Value? {
     guard case .blob(let bytes) = value else { return nil }
     let content: [UInt8]
-    switch ExternalData.place(bytes) {
-    case .inline(let inline)?: content = inline
-    case .file(let name)?: content = try external.read(name)
-    case nil:
-      throw Mismatch(reason: "has a BLOB that begins with neither 01 nor 02 and a UUID, and so is no coreDataBlob")
+    switch try ExternalData.place(bytes) {
+    case .inline(let inline): content = inline
+    case .file(let name): content = try external.read(name)
     }
     guard kind == .text || kind == .json else { return .blob(content) }
     guard let text = String(validating: content, as: UTF8.self) else {
@@ -82,8 +81,8 @@ enum ForeignValue {
     case .utf8:
       guard case .blob(let bytes) = value else { return nil }
       return String(validating: bytes, as: UTF8.self).map(Value.text)
-    // It needs the files beside the database.
-    case .coreDataBlob: return nil
+    // They need the files beside the database.
+    case .coreDataBlob, .path: return nil
     }
   }
 

@@ -28,6 +28,9 @@ extension ImportMap {
   /// type themselves; of columns that differ only by a number it takes the one that has values in these rows; and blobs
   /// that look as if they may be in files beside the database are read as `coreDataBlob`.
   ///
+  /// A field of kind `asset` takes blobs as they are, those of Core Data's external storage as `coreDataBlob`, and
+  /// texts that name no assets as `path`; then set ``folder`` before the import.
+  ///
   /// ```swift
   /// let draft = try ImportMap.draft(of: url, for: schema)
   /// print(draft.unmatched, draft.leftOut, draft.unused)
@@ -141,7 +144,13 @@ private struct ImportDrafting {
         unmatched.append("\(entity.type).\(field)")
         continue
       }
-      result.fields[field] = ImportColumn(column: column.name)
+      var found = ImportColumn(column: column.name)
+      if entity.fields.contains(where: { $0.name == field && $0.kind == .asset }),
+        try source.hasPaths(found, "FROM \(ForeignDatabase.quote(table)) AS t WHERE 1", of: table)
+      {
+        found.form = .path
+      }
+      result.fields[field] = found
     }
     // Where the primary key is no number, it names the record already.
     let primary = columns.filter { $0.keyPlace > 0 }

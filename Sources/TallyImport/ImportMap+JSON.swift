@@ -47,7 +47,7 @@ extension Decoder {
 }
 
 extension ImportMap: Codable {
-  private enum Key: String, CodingKey, CaseIterable { case name, namespace, tables, links, leavesOut }
+  private enum Key: String, CodingKey, CaseIterable { case name, namespace, folder, tables, links, leavesOut }
 
   /// Reads a map. See `init(json:)`.
   public init(from decoder: any Decoder) throws {
@@ -55,6 +55,7 @@ extension ImportMap: Codable {
     self.init(
       name: try container.decodeIfPresent(String.self, forKey: .name),
       namespace: try container.decodeIfPresent(UUID.self, forKey: .namespace),
+      folder: try container.decodeIfPresent(String.self, forKey: .folder),
       tables: try container.decode([Table].self, forKey: .tables),
       links: try container.decodeIfPresent([Links].self, forKey: .links) ?? [],
       leavesOut: try container.decodeIfPresent([String].self, forKey: .leavesOut) ?? [])
@@ -65,6 +66,7 @@ extension ImportMap: Codable {
     var container = encoder.container(keyedBy: Key.self)
     try container.encodeIfPresent(name, forKey: .name)
     try container.encodeIfPresent(namespace, forKey: .namespace)
+    try container.encodeIfPresent(folder, forKey: .folder)
     try container.encode(tables, forKey: .tables)
     if !links.isEmpty { try container.encode(links, forKey: .links) }
     if !leavesOut.isEmpty { try container.encode(leavesOut, forKey: .leavesOut) }
@@ -126,7 +128,7 @@ extension ImportMap.Links: Codable {
 extension ImportColumn.Form: Codable {}
 
 extension ImportColumn: Codable {
-  private enum Key: String, CodingKey, CaseIterable { case column, sql, `as`, skipsMissing }
+  private enum Key: String, CodingKey, CaseIterable { case column, sql, `as`, type, skipsMissing }
 
   /// Reads a column: its name, or an object.
   public init(from decoder: any Decoder) throws {
@@ -144,12 +146,13 @@ extension ImportColumn: Codable {
     case (_?, _?): throw decoder.corrupted("of \"column\" and \"sql\" only one can be there")
     }
     form = try container.decodeIfPresent(Form.self, forKey: .as)
+    type = try container.decodeIfPresent(String.self, forKey: .type)
     skipsMissing = try container.decodeIfPresent(Bool.self, forKey: .skipsMissing) ?? false
   }
 
   /// Writes the name alone if there is nothing else to say.
   public func encode(to encoder: any Encoder) throws {
-    if case .column(let name) = expression, form == nil, !skipsMissing {
+    if case .column(let name) = expression, form == nil, type == nil, !skipsMissing {
       var container = encoder.singleValueContainer()
       try container.encode(name)
       return
@@ -160,6 +163,7 @@ extension ImportColumn: Codable {
     case .sql(let sql): try container.encode(sql, forKey: .sql)
     }
     try container.encodeIfPresent(form, forKey: .as)
+    try container.encodeIfPresent(type, forKey: .type)
     if skipsMissing { try container.encode(true, forKey: .skipsMissing) }
   }
 }

@@ -25,6 +25,10 @@ import TallyStore
 /// A column is its name, or an object such as `{"column": "ZDUE", "as": "coreDataSeconds"}` or
 /// `{"sql": "trim(ZNOTES)"}`.
 ///
+/// A field of kind `asset` takes a column of blobs, each of which becomes a file beside the store, or one of paths:
+/// `{"column": "photo", "as": "path"}`, which are relative to the map's `folder`. Of several rows with the same bytes
+/// there is one file; null, a blob without bytes and an empty path are null.
+///
 /// Names of records follow from the old ids, so that devices which import the same record, each from its own file,
 /// have one record and not two:
 ///
@@ -42,6 +46,9 @@ public struct ImportMap: Sendable, Equatable {
   public var name: String?
   /// The namespace of the records whose old ids are numbers; nil for one that only this store has.
   public var namespace: UUID?
+  /// The folder of the files that columns of the form `path` name: absolute, or relative to the folder of the imported
+  /// database, for which `.` stands. Nil if no column has that form.
+  public var folder: String?
   /// The tables whose rows become records.
   public var tables: [Table]
   /// The tables whose rows become members of relationships.
@@ -51,18 +58,27 @@ public struct ImportMap: Sendable, Equatable {
   public var leavesOut: [String]
 
   /// Creates a map. It is checked when an import begins (`StoreError.invalidMap`), before anything is written.
+  ///
+  /// ```swift
+  /// let pictures = ImportMap(
+  ///   folder: "Pictures",
+  ///   tables: [.init(from: "person", to: "Person", fields: ["photo": .init(column: "photo", as: .path)])])
+  /// ```
   /// - Parameters:
   ///   - name: what the store notes the progress under; nil for the name of the file. Two imports need two names.
   ///   - namespace: for old ids that are numbers. Nil for one that only this store has; the same one on every device
   ///     only if the file is the same everywhere.
+  ///   - folder: the folder of the files that columns of the form `path` name, absolute or relative to that of the
+  ///     imported database. A path that leads out of it stops the import.
   ///   - tables: the tables whose rows become records, in any order: those that others refer to come first.
   ///   - links: the join tables. They come last, when all records are there.
   ///   - leavesOut: the tables and Core Data entities whose rows are meant to stay behind.
   public init(
-    name: String? = nil, namespace: UUID? = nil, tables: [Table], links: [Links] = [], leavesOut: [String] = []
+    name: String? = nil, namespace: UUID? = nil, folder: String? = nil, tables: [Table], links: [Links] = [],
+    leavesOut: [String] = []
   ) {
-    (self.name, self.namespace, self.tables, self.links) = (name, namespace, tables, links)
-    self.leavesOut = leavesOut
+    (self.name, self.namespace, self.folder, self.tables) = (name, namespace, folder, tables)
+    (self.links, self.leavesOut) = (links, leavesOut)
   }
 
   /// A table whose rows become records of one type.
@@ -155,8 +171,12 @@ public struct ImportColumn: Sendable, Equatable, ExpressibleByStringLiteral {
     case utf8
     /// The binary data of an attribute that allows external storage, as Core Data and SwiftData store it: in the row,
     /// or in a file of the hidden folder beside the database, `.NAME_SUPPORT/_EXTERNAL_DATA` for `NAME.sqlite`. A file
-    /// that is not there stops the import.
+    /// that is not there stops the import. In a field of kind `asset` it may have up to `AssetName.byteLimit` bytes.
     case coreDataBlob
+    /// The path of a file in `ImportMap.folder`, for an asset: a copy of the file becomes the asset. A path that is
+    /// absolute, has `..` in it, or leaves the folder by a symbolic link stops the import, and so does a file that is
+    /// not there.
+    case path
   }
 
   /// The source of a value.
@@ -171,19 +191,28 @@ public struct ImportColumn: Sendable, Equatable, ExpressibleByStringLiteral {
   public var expression: Expression
   /// The form of its values; nil if their storage class says all.
   public var form: Form?
+  /// The extension of the files of an asset, such as `jpg`: 1 to 12 lowercase letters and digits. Nil for that of the
+  /// path; without a path, or if it has none, it is recognized from the first bytes: `png`, `jpg`, `gif`, `webp`,
+  /// `heic`, `pdf`, otherwise `bin`.
+  public var type: String?
   /// Whether a reference to a row that is not there, or is not imported, becomes null, or a link with such an end is
   /// left out. Otherwise the import stops at it.
   public var skipsMissing: Bool
 
   /// Takes the values of a column.
+  ///
+  /// ```swift
+  /// let photo = ImportColumn(column: "ZPHOTO", as: .coreDataBlob, type: "jpg")
+  /// ```
   /// - Parameters:
   ///   - column: the name of the column in the imported table.
   ///   - form: what its values are, if SQLite's types do not tell: `.coreDataSeconds` for a `Date` of Core Data,
-  ///     `.utf8` for a text in a blob.
+  ///     `.utf8` for a text in a blob, `.path` for the name of a file.
+  ///   - type: for an asset: the extension of its files. Nil for that of the path, or what the bytes begin with.
   ///   - skipsMissing: for a reference or an end of a link: leaves it empty if the target is not imported. Otherwise
   ///     the import stops there.
-  public init(column: String, as form: Form? = nil, skipsMissing: Bool = false) {
-    (expression, self.form, self.skipsMissing) = (.column(column), form, skipsMissing)
+  public init(column: String, as form: Form? = nil, type: String? = nil, skipsMissing: Bool = false) {
+    (expression, self.form, self.type, self.skipsMissing) = (.column(column), form, type, skipsMissing)
   }
 
   /// Computes the value from the columns of the row, with an expression of SQLite's.
@@ -192,10 +221,10 @@ public struct ImportColumn: Sendable, Equatable, ExpressibleByStringLiteral {
   /// let note = ImportColumn(sql: "trim(coalesce(ZNOTES, ''))")
   /// ```
   ///
-  /// The other parameters are those of `init(column:as:skipsMissing:)`. An expression that SQLite cannot compute is
-  /// `StoreError.invalidMap`.
-  public init(sql: String, as form: Form? = nil, skipsMissing: Bool = false) {
-    (expression, self.form, self.skipsMissing) = (.sql(sql), form, skipsMissing)
+  /// The other parameters are those of `init(column:as:type:skipsMissing:)`. An expression that SQLite cannot compute
+  /// is `StoreError.invalidMap`.
+  public init(sql: String, as form: Form? = nil, type: String? = nil, skipsMissing: Bool = false) {
+    (expression, self.form, self.type, self.skipsMissing) = (.sql(sql), form, type, skipsMissing)
   }
 
   /// A column by its name.

@@ -9,6 +9,8 @@ struct ImportPlan {
     /// Its place in `EntitySchema.columnNames`.
     let place: Int
     let schema: FieldSchema
+    /// Whether it names files, which are added before the row is written.
+    var isAsset: Bool { schema.kind == .asset }
   }
 
   /// A column for a reference of the entity.
@@ -55,6 +57,8 @@ struct ImportPlan {
     let entity: Int
     let fields: [Field]
     let references: [Reference]
+    /// Whether there may be files to add: some column has blobs, or paths.
+    let hasFiles: Bool
     /// The SQL of the id.
     let id: String
     let rows: Rows
@@ -101,6 +105,10 @@ struct ImportPlan {
     var done = Set<String>()
     tables = try ordered.map { table in
       defer { done.insert(table.to) }
+      if map.folder == nil, let path = table.fields.filter({ $0.value.form == .path }).keys.min() {
+        throw StoreError(
+          .invalidMap, "\(table.to).\(path) has paths of files, and the map does not name their \"folder\"")
+      }
       return try Self.table(table, schema, source, try target(table.to).entity) { type in
         (try target(type), lookups[type] != nil && !done.contains(type))
       }
@@ -174,7 +182,14 @@ struct ImportPlan {
     }
     let columns = try (fields.map(\.column) + references.map(\.column)).map { try source.sql($0, of: table.from) }
     let rest = "FROM \(from) AS t WHERE \(try source.sql(condition: table.condition, of: table.from))"
+    try checkAssets(table, entity)
     try checkBlobs(fields, rest, table, source)
+    let hasFiles = try zip(fields, columns).contains { field, sql in
+      guard field.isAsset, field.column.form == nil else {
+        return field.isAsset && (field.column.form == .path || field.column.form == .coreDataBlob)
+      }
+      return try source.exists("SELECT 1 \(rest) AND typeof(\(sql)) = 'blob' LIMIT 1", of: table.from)
+    }
     let list = ([key, id] + columns).joined(separator: ", ")
     let forward = try references.filter(\.isForward).map { "\(try source.sql($0.column, of: table.from)) NOT NULL" }
     try checkIDs([("key", key), ("id", id)], rest, table.from, source)
@@ -193,10 +208,27 @@ struct ImportPlan {
     }
     let isForward = "(\(forward.joined(separator: " OR ")))"
     return Table(
-      from: table.from, type: table.to, entity: place, fields: fields, references: references, id: id,
-      rows: try rows("1", count),
+      from: table.from, type: table.to, entity: place, fields: fields, references: references, hasFiles: hasFiles,
+      id: id, rows: try rows("1", count),
       forward: forward.isEmpty
         ? nil : try rows(isForward, source.number("SELECT count(*) \(rest) AND \(isForward)", of: table.from)))
+  }
+
+  /// Only assets are files.
+  private static func checkAssets(_ table: ImportMap.Table, _ entity: EntitySchema) throws {
+    let assets = Set(entity.fields.filter { $0.kind == .asset }.map(\.name))
+    for (name, column) in table.fields.sorted(by: { $0.key < $1.key }) {
+      guard assets.contains(name) || column.type == nil && column.form != .path else {
+        throw StoreError(
+          .invalidMap, "\(table.to).\(name) is no asset, and takes neither a \"type\" nor \"as\": \"path\"")
+      }
+      if let type = column.type, !AssetName.isType(type) {
+        throw StoreError(
+          .invalidMap,
+          "\(table.to).\(name): \(printable(type)) is no type of a file: 1 to 12 lowercase letters and digits, such as "
+            + "jpg")
+      }
+    }
   }
 
   /// Where Core Data may have put content beside the database, the map must say whether it did: its own bytes would be
@@ -205,7 +237,7 @@ struct ImportPlan {
     _ fields: [Field], _ rest: String, _ table: ImportMap.Table, _ source: ForeignDatabase
   ) throws {
     guard try source.coreDataEntities() != nil else { return }
-    for field in fields where field.schema.kind == .blob && field.column.form == nil {
+    for field in fields where [.blob, .asset].contains(field.schema.kind) && field.column.form == nil {
       guard case .column(let name) = field.column.expression else { continue }
       let column = "t.\(ForeignDatabase.quote(name))"
       guard try ExternalData.isIn(column, rest, of: table.from, source) else { continue }

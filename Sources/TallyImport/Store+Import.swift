@@ -62,8 +62,13 @@ extension Store {
   /// the row, and call it again. Rows that the map does not take are counted in `ImportReport.leftOut`: look at it
   /// before the old file goes.
   ///
+  /// For fields of kind `asset`, blobs and files become files beside the store. Each is added before the transaction
+  /// with its row, so a row never names a file that is not there. Where the import stops, files of rows that did not
+  /// come in are left; they are removed like any file that nothing names.
+  ///
   /// Do not call it inside a write. Cost: one insert for each row, and one lookup in the old file for each reference,
-  /// by the key that it refers to, which should have an index; memory for one batch.
+  /// by the key that it refers to, which should have an index; memory for one batch. An asset costs what
+  /// `Assets.add(_:type:)` does, so that each file is on the disk, and memory for one blob at a time.
   ///
   /// - Parameters:
   ///   - url: the database's file. A log beside it (`-wal`) is read too, and a lock is waited for as long as
@@ -72,8 +77,9 @@ extension Store {
   ///   - batchSize: the number of rows in a transaction.
   ///   - onProgress: called after each transaction; what it throws ends the import and passes through.
   /// - Returns: the number of rows that came in.
-  /// - Throws: `StoreError.notADatabase`, `.invalidMap` before anything is written; `.rowNotMapped`, and what `write`
-  ///   throws, with all earlier transactions committed.
+  /// - Throws: `StoreError.notADatabase`, `.invalidMap`, and `AssetError.inMemory` if there are files to add and the
+  ///   store is in memory, before any row is written; `.rowNotMapped`, what `write` throws, and `AssetError` of code
+  ///   `unwritable` or `changed`, with all earlier transactions committed.
   @discardableResult
   public func importDatabase(
     at url: URL, map: ImportMap, batchSize: Int = 1000, onProgress: ((ImportProgress) throws -> Void)? = nil
@@ -87,7 +93,7 @@ extension Store {
     return try ForeignDatabase.read(url, patience: options.busyTimeout) { source in
       let plan = try source.reading { try ImportPlan(map, schema, source) }
       let rows = try source.reading { try LeftOutRows(map, source) }
-      let run = try DatabaseImport(self, schema, source, plan, name, map.namespace, batchSize, onProgress)
+      let run = try DatabaseImport(self, schema, source, plan, map, name, batchSize, onProgress)
       try run.run()
       var report = run.report
       (report.leftOut, report.excluded) = (rows.leftOut, rows.excluded)

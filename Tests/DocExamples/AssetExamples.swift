@@ -38,6 +38,13 @@ do {
 }
 }
 
+// Sources/TallyAssets/Assets+Blobs.swift
+private func Sources_TallyAssets_Assets_Blobs_swift_1() throws {
+let report = try store.assets.moveBlobs(of: "Person", from: "image", to: "photo")
+print(report.moved, report.byteCount)
+_ = report
+}
+
 // Sources/TallyAssets/Assets+Upkeep.swift
 private func Sources_TallyAssets_Assets_Upkeep_swift_1() throws {
 let report = try store.assets.verify()

@@ -254,18 +254,32 @@ _ = map
 
 // Sources/TallyImport/ImportMap.swift
 private func Sources_TallyImport_ImportMap_swift_2() throws {
+let pictures = ImportMap(
+  folder: "Pictures",
+  tables: [.init(from: "person", to: "Person", fields: ["photo": .init(column: "photo", as: .path)])])
+_ = pictures
+}
+
+// Sources/TallyImport/ImportMap.swift
+private func Sources_TallyImport_ImportMap_swift_3() throws {
 let lists = ImportMap.Table(from: "ZLIST", to: "ShoppingList", fields: ["title": "ZTITLE"])
 _ = lists
 }
 
 // Sources/TallyImport/ImportMap.swift
-private func Sources_TallyImport_ImportMap_swift_3() throws {
+private func Sources_TallyImport_ImportMap_swift_4() throws {
 let tags = ImportMap.Links(from: "Z_1TAGS", to: "Item.tags", source: "Z_1ITEMS", target: "Z_2TAGS")
 _ = tags
 }
 
 // Sources/TallyImport/ImportMap.swift
-private func Sources_TallyImport_ImportMap_swift_4() throws {
+private func Sources_TallyImport_ImportMap_swift_5() throws {
+let photo = ImportColumn(column: "ZPHOTO", as: .coreDataBlob, type: "jpg")
+_ = photo
+}
+
+// Sources/TallyImport/ImportMap.swift
+private func Sources_TallyImport_ImportMap_swift_6() throws {
 let note = ImportColumn(sql: "trim(coalesce(ZNOTES, ''))")
 _ = note
 }

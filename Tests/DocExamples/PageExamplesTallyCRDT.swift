@@ -133,3 +133,10 @@ func photo(_ store: Store, _ person: Person) async throws -> URL? {
   return try await store.assets.url(for: name)
 }
 }
+
+// Sources/Tally/Tally.docc/PicturesAndFiles.md
+private func Sources_Tally_Tally_docc_PicturesAndFiles_md_2() throws {
+let report = try store.assets.moveBlobs(of: "Person", from: "image", to: "photo")
+if report.moved > 0 { try store.compact(vacuum: .full) }
+_ = report
+}

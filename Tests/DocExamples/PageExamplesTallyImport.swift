@@ -52,3 +52,17 @@ let pantryMap = ImportMap(
   links: [.init(from: "Z_1TAGS", to: "Item.tags", source: "Z_1ITEMS", target: "Z_2TAGS")])
 _ = pantryMap
 }
+
+// Sources/Tally/Tally.docc/ComingFromOthers.md
+private func Sources_Tally_Tally_docc_ComingFromOthers_md_3() throws {
+let pictureMap = ImportMap(
+  folder: "Pictures",
+  tables: [
+    .init(
+      from: "person", to: "Person",
+      fields: [
+        "name": "name", "photo": .init(column: "photo_path", as: .path), "scan": .init(column: "scan", type: "pdf"),
+      ])
+  ])
+_ = pictureMap
+}

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import TestEffort
 import Testing
 
 /// `tally clone`: a second device from another store, a folder or a peer; and what is left when that fails.
@@ -95,9 +96,8 @@ import Testing
   }
 
   /// The tool is ended, in order or not, while it takes in: no store is in the way, and the same command does it.
-  @Test(arguments: ["INT", "TERM", "KILL"], [1, 60]) func anEndedCloneIsGoneOnWith(_ signal: String, _ pieces: Int)
-    throws
-  {
+  @Test(arguments: Effort.sample([("INT", 1), ("TERM", 60), ("KILL", 1), ("INT", 60), ("TERM", 1), ("KILL", 60)], 2))
+  func anEndedCloneIsGoneOnWith(_ signal: String, _ pieces: Int) throws {
     let bench = try Bench("a")
     try fill("a", bench)
     try Data().write(to: bench.url.appendingPathComponent("slow"))

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Testing
 
@@ -172,6 +173,41 @@ import Testing
     }
     try bench.write(draft.output.replacing("\"tables\"", with: "\"leavesOut\": [\"log\"], \"tables\""), to: "map.json")
     try bench.done("import", "a", "--from", "old.sqlite", "--map", "map.json")
+  }
+
+  /// Pictures that another database names, or has in its rows, are beside the store afterwards.
+  @Test func picturesComeAlong() throws {
+    try bench.write(
+      #"{"entities":[{"type":"Person","fields":{"name":"text","photo":"asset","scan":"asset"}}]}"#, to: "pictures.json")
+    try bench.done("new", "p", "--schema", "pictures.json")
+    try FileManager.default.createDirectory(atPath: bench.path("Pictures"), withIntermediateDirectories: false)
+    try bench.write("a picture", to: "Pictures/ann.jpg")
+    try DatabaseQueue(path: bench.path("old.sqlite")).write {
+      try $0.execute(
+        sql: """
+          CREATE TABLE person (id TEXT PRIMARY KEY, name TEXT, photo TEXT, scan BLOB);
+          INSERT INTO person VALUES ('ann', 'Ann', 'ann.jpg', CAST('%PDF-1' AS BLOB)), ('bob', 'Bob', NULL, NULL);
+          """)
+    }
+    let draft = try bench.tally("import", "p", "--from", "old.sqlite", "--draft")
+    #expect(draft.status == 0)
+    #expect(draft.errors.hasPrefix("tally: the values for Person.photo look like paths of files; "))
+    try bench.write(draft.output, to: "map.json")
+    try bench.refused(
+      65, ["import", "p", "--from", "old.sqlite", "--map", "map.json"],
+      saying: "Person.photo has paths of files, and the map does not name their \"folder\"")
+    try bench.write(draft.output.replacing("\"tables\"", with: "\"folder\": \"Pictures\", \"tables\""), to: "map.json")
+    #expect(
+      try bench.done("import", "p", "--from", "old.sqlite", "--map", "map.json")
+        == "Person: 2\nimported 2 records, 0 links\n")
+    try bench.done("assets", "get", "p", "Person|~|ann", "photo", "-o", "copy.jpg")
+    #expect(try bench.bytes("copy.jpg") == Array("a picture".utf8))
+    try bench.done("assets", "get", "p", "Person|~|ann", "scan", "-o", "copy.pdf")
+    #expect(try bench.done("get", "p", "Person|~|ann").contains(".6.pdf\n"))
+    try bench.write(draft.output.replacing("\"tables\"", with: "\"folder\": \"none\", \"tables\""), to: "map.json")
+    #expect(
+      try bench.done("import", "p", "--from", "old.sqlite", "--map", "map.json")
+        == "nothing to do: this import was done before\n")
   }
 
   @Test func whatCannotBeADatabaseIsRefused() throws {

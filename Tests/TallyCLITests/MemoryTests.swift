@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Tally
 import TallyCRDT
 import TallyWire
@@ -29,6 +30,26 @@ import Testing
       #expect(peaks[0] > Self.mebibyte)
       #expect(peaks[1] - peaks[0] < 6 * Self.mebibyte, "\(command): \(peaks)")
     }
+  }
+
+  /// An import has one picture in memory at a time.
+  @Test func picturesOfAnImportAreReadOneAtATime() throws {
+    let bench = try Bench()
+    try bench.write(#"{"entities":[{"type":"Photo","fields":{"file":"asset"}}]}"#, to: "pictures.json")
+    try bench.write(
+      #"{"tables":[{"from":"photo","to":"Photo","fields":{"file":"file"}}]}"#, to: "map.json")
+    let peaks = try [4, 64].map { count in
+      try DatabaseQueue(path: bench.path("old\(count)")).write { db in
+        try db.execute(sql: "CREATE TABLE photo (id INTEGER PRIMARY KEY, file BLOB)")
+        for _ in 0..<count { try db.execute(sql: "INSERT INTO photo(file) VALUES (randomblob(1 << 20))") }
+      }
+      try bench.done("new", "store\(count)", "--schema", "pictures.json")
+      let outcome = try bench.measured(["import", "store\(count)", "--from", "old\(count)", "--map", "map.json"])
+      #expect(outcome.status == 0, "\(outcome.errors)")
+      return outcome.peak
+    }
+    #expect(peaks[0] > Self.mebibyte)
+    #expect(peaks[1] - peaks[0] < 8 * Self.mebibyte, "\(peaks)")
   }
 
   /// 32 KB that become a gibibyte, whatever they say of themselves: as a stream, and in a folder.

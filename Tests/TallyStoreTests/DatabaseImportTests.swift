@@ -369,7 +369,7 @@ import Testing
     ("{}", "the key tables is missing"), (#"{"tables":[{"to":"Item"}]}"#, "tables[0]: the key from is missing"),
     (
       #"{"tables":[{"from":"a","to":"Item","fields":{"title":{"colunm":"t"}}}]}"#,
-      "tables[0].fields.title: 'colunm' is none of as, column, skipsMissing, sql"
+      "tables[0].fields.title: 'colunm' is none of as, column, skipsMissing, sql, type"
     ),
     (
       #"{"tables":[{"from":"a","to":"Item","fields":{"title":{}}}]}"#,

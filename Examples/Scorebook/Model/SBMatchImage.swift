@@ -1,18 +1,21 @@
 import Tally
 
-/// A photograph of a match: where the file is and what is in it. The picture itself is a file, not a blob in the
-/// database.
+/// A photograph of a match. The picture is a file beside the database; the row has its name, and every device gets the
+/// file with the next sync.
+///
+/// The first version of the app had the picture in the row, as `image`. The schema keeps that field for devices that
+/// still have this version, and the struct does not: what is there becomes a file at each launch (`Device`).
 struct SBMatchImage: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema(
     "SBMatchImage",
-    .text("fileName"), .text("sha256"), .text("caption"),
+    .text("fileName"), .text("caption"), .blob("image"), .asset("picture", download: .eager),
     .reference("match", to: "SBMatch", onDelete: .cascade))
 
   static let match = belongsTo(SBMatch.self)
 
   var id = RecordName<SBMatchImage>()
   var fileName: String?
-  var sha256: String?
   var caption: String?
+  var picture: AssetName?
   var match: RecordName<SBMatch>?
 }

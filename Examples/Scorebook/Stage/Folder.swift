@@ -26,7 +26,7 @@ struct Folder {
       try? FileManager.default.removeItem(at: url)
     } else {
       for file in Self.files {
-        for suffix in ["", "-wal", "-shm"] {
+        for suffix in ["", "-wal", "-shm", "-assets"] {
           try? FileManager.default.removeItem(at: url.appendingPathComponent(file + suffix))
         }
       }

@@ -45,6 +45,7 @@ struct Evening {
   let players: [SBPlayer]
   let scores: [SBScore]
   let image: SBMatchImage
+  let photograph: Photograph
   let location: SBMatchLocation
 
   /// A match of one round, in which the persons score the points.
@@ -65,18 +66,20 @@ struct Evening {
     }
     (self.players, self.scores) = (players, scores)
     image = SBMatchImage(
-      id: try RecordName(key: "\(key)-photo"), fileName: "\(key).jpg",
-      sha256: String(repeating: "0f1e2d3c4b5a6978", count: 4), caption: "The table", match: match.id)
+      id: try RecordName(key: "\(key)-photo"), fileName: "\(key).png", caption: "The table", match: match.id)
+    photograph = Photograph(dark: UInt8(16 * day), light: 240)
     location = SBMatchLocation(
       id: try RecordName(key: "\(key)-place"), name: place.name, latitude: place.latitude, longitude: place.longitude,
       match: match.id)
   }
 
-  /// Inserts everything, owners first.
-  func insert(_ db: Database) throws {
+  /// Inserts everything, owners first. The file of the picture is there already.
+  func insert(_ db: Database, _ picture: AssetName) throws {
     try match.insert(db)
     for player in players { try player.insert(db) }
     for score in scores { try score.insert(db) }
+    var image = image
+    image.picture = picture
     try image.insert(db)
     try location.insert(db)
   }

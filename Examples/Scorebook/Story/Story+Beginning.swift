@@ -1,3 +1,4 @@
+import Foundation
 import Tally
 
 /// The introduction and the first act: one device has everything, the other nothing.
@@ -16,10 +17,12 @@ extension Story {
   func tellHowItBegan() throws {
     terminal.act("1  The phone has a scorebook, the tablet is empty")
     let (cast, evenings) = (cast, [first, second, third])
+    // First the files, then the rows that name them.
+    let pictures = try evenings.map { try phone.store.assets.add($0.photograph.png, type: "png") }
     try phone.does("18:00", day: 7, "enters six persons, two games, matches") { db in
       for person in cast.persons { try person.insert(db) }
       for game in [cast.chess, cast.skat] { try game.insert(db) }
-      for evening in evenings { try evening.insert(db) }
+      for (evening, picture) in zip(evenings, pictures) { try evening.insert(db, picture) }
     }
     try phone.does("18:10", day: 7, "puts Ann, Ben and Cléo down for chess, which is Ann's favorite") { db in
       try SBGame.players.set(db, [cast.ann.id, cast.ben.id, cast.cleo.id], of: cast.chess.id)
@@ -36,6 +39,8 @@ extension Story {
     try checkBoth("the tablet has all of it") { db in
       try SBMatch.fetchCount(db) == 3 && SBPlayer.fetchCount(db) == 7 && SBScore.fetchCount(db) == 7
     }
+    let files = try pictures.map { try tablet.store.assets.url(of: $0).map { try Data(contentsOf: $0) } }
+    check("its three pictures have come too: files beside the database", files == evenings.map(\.photograph.png))
   }
 
   /// Names in a row.

@@ -58,7 +58,7 @@ enum Tables {
     return TextTable(
       title: "SBMatchImage",
       lines: images.map { image in
-        "\(text(image.fileName)): \(text(image.caption)), SHA-256 \(text(image.sha256).prefix(8))…"
+        "\(text(image.fileName)): \(text(image.caption)), a file of \(text(image.picture?.byteCount)) bytes"
       })
   }
 

@@ -14,7 +14,7 @@ struct AssetsCommand: ParsableCommand {
 
       Example: tally assets list scores.tally
       """,
-    subcommands: [List.self, Get.self, Verify.self, Collect.self, Evict.self])
+    subcommands: [List.self, Get.self, Verify.self, Collect.self, Evict.self, MoveBlobs.self])
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -20,7 +20,8 @@ struct ImportCommand: ParsableCommand {
       With --from the rows of another SQLite database become records, as the map says; the other file is only read. The \
       import stops at the first row that cannot be mapped, with exit code 65, and goes on from there when it is called \
       again. Rows of tables that nothing in the map takes, and that its "leavesOut" does not name, are counted at the end, \
-      with exit code 65. --draft prints a map that was made by comparing names, to complete by hand.
+      with exit code 65. --draft prints a map that was made by comparing names, to complete by hand. Blobs, and files that \
+      the other database names by their paths, become the files of asset fields.
 
       Examples:
         tally import scores.tally games.jsonl
@@ -108,10 +109,16 @@ struct ImportCommand: ParsableCommand {
     for name in draft.unmatched { complain("nothing found for \(name)") }
     for name in draft.unused { complain("no field takes \(name)") }
     for table in draft.map.tables {
-      for (name, column) in table.fields.sorted(by: { $0.key < $1.key }) where column.form == .coreDataBlob {
-        complain(
-          "the values for \(table.to).\(name) look as Core Data's external storage does, whose first byte is left out; "
-            + "write {\"sql\": …} in the map to take them as they stand")
+      for (name, column) in table.fields.sorted(by: { $0.key < $1.key }) {
+        if column.form == .coreDataBlob {
+          complain(
+            "the values for \(table.to).\(name) look as Core Data's external storage does, whose first byte is left out; "
+              + "write {\"sql\": …} in the map to take them as they stand")
+        } else if column.form == .path {
+          complain(
+            "the values for \(table.to).\(name) look like paths of files; name in the map's \"folder\" what they are "
+              + "relative to")
+        }
       }
     }
     if !draft.leftOut.isEmpty { complain("nothing in the map takes \(Self.list(draft.leftOut))") }

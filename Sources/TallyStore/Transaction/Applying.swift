@@ -1,5 +1,6 @@
 import GRDB
 import GRDBSQLite
+import TallyCRDT
 
 /// The value of the SQL function `tally_applying()`: whether it is the store that writes, not the app.
 final class Applying: @unchecked Sendable {
@@ -11,6 +12,8 @@ final class Applying: @unchecked Sendable {
   let lists = ListKeys()
   /// The column that a call of the app's is setting.
   var setting: SetColumn?
+  /// The time of what is captured, where that is not the clock's.
+  var time: HybridTime?
 
   /// The place of the column that is being set in a row; nil if it is none, or has been taken.
   func takeSetting(of row: RowAddress) -> Int? {

@@ -21,10 +21,10 @@ import TallyWire
 final class WriteTransaction {
   let session: WritingSession
   let view: ViewMaintainer
-  /// The clock of the transaction, read once and only by one that writes.
+  /// The time of the transaction, by the clock or by `PastWrite`, read once and only by one that writes.
   var now: HybridTime {
     if let time { return time }
-    let time = environment.now()
+    let time = session.applying.time ?? environment.now()
     self.time = time
     return time
   }

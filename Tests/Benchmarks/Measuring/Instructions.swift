@@ -208,9 +208,9 @@ enum Instructions {
 
   /// What "update" does, on records to whose counter something was added: adds, or edits another field.
   private static func count(_ workload: String, _ round: Round, _ pair: Pair, onStore isStore: Bool) throws {
-    let store = try Store(path: round.newPath(), schema: CountedRows.schema)
+    let store = try Store(path: round.newPath(), schema: TypedRows.counted.schema)
     let side: any Side = isStore ? store : pair.plain
-    let (items, table) = (CountedRows.items(round.rows.items.prefix(1000), side), CountedRows.table(side))
+    let (items, table) = (TypedRows.counted.items(round.rows.items.prefix(1000), side), TypedRows.counted.table(side))
     if isStore { try side.insertOwners(round.rows.owners) }
     try side.insertThroughC(items, into: table)
     if isStore { try side.run("UPDATE Counted SET score = score + 1 WHERE id = ?", items.count) { [items[$0].id] } }
@@ -225,9 +225,9 @@ enum Instructions {
 
   /// What "insert" and "update" do, on records with a field that takes the place of another.
   private static func lens(_ workload: String, _ round: Round, _ pair: Pair, onStore isStore: Bool) throws {
-    let side: any Side = isStore ? try Store(path: round.newPath(), schema: LensedRows.schema) : pair.plain
+    let side: any Side = isStore ? try Store(path: round.newPath(), schema: TypedRows.lensed.schema) : pair.plain
     if isStore { try side.insertOwners(round.rows.owners) }
-    let (rows, table) = (LensedRows.items(round.rows.items[...], side), LensedRows.table(side))
+    let (rows, table) = (TypedRows.lensed.items(round.rows.items[...], side), TypedRows.lensed.table(side))
     guard workload == "lensed" else { return try side.insertThroughC(rows, into: table) }
     let items = Array(rows.prefix(1000))
     try side.insertThroughC(items, into: table)
