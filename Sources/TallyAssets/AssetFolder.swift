@@ -149,26 +149,43 @@ package struct AssetFolder: Sendable {
 
   // MARK: Removing
 
+  /// As long as it lives, no other process or thread adds or removes a file. It is taken within a transaction that
+  /// writes, or without any: never the other way round.
+  final class Lock {
+    private let descriptor: Int32
+
+    init(_ folder: AssetFolder) throws {
+      descriptor = open(folder.path + "/lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o666)
+      guard descriptor >= 0 else { throw AssetError.posix(.unwritable, "lock \(folder.path)") }
+      while flock(descriptor, LOCK_EX) != 0 {
+        guard errno == EINTR else {
+          close(descriptor)
+          throw AssetError.posix(.unwritable, "lock \(folder.path)")
+        }
+      }
+    }
+
+    deinit { close(descriptor) }
+  }
+
   /// Does something while no other process or thread adds or removes a file.
   func locked<Result>(_ body: () throws -> Result) throws -> Result {
-    let descriptor = open(path + "/lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else { throw AssetError.posix(.unwritable, "lock \(path)") }
-    defer { close(descriptor) }
-    while flock(descriptor, LOCK_EX) != 0 {
-      guard errno == EINTR else { throw AssetError.posix(.unwritable, "lock \(path)") }
-    }
-    return try body()
+    let lock = try Lock(self)
+    return try withExtendedLifetime(lock, body)
   }
 
   /// Removes an asset's file, unless it has become new since it was looked at, or `check` says no by then.
   /// - Returns: whether it did.
   func remove(_ file: File, if check: () throws -> Bool = { true }) throws -> Bool {
-    try locked {
-      var status = stat()
-      guard lstat(file.path, &status) == 0, Self.modified(status) == file.modified, try check() else { return false }
-      guard unlink(file.path) == 0 || errno == ENOENT else { throw AssetError.posix(.unwritable, "remove a file") }
-      return true
-    }
+    try locked { try removeLocked(file, if: check) }
+  }
+
+  /// The same for a caller that has the lock.
+  func removeLocked(_ file: File, if check: () throws -> Bool = { true }) throws -> Bool {
+    var status = stat()
+    guard lstat(file.path, &status) == 0, Self.modified(status) == file.modified, try check() else { return false }
+    guard unlink(file.path) == 0 || errno == ENOENT else { throw AssetError.posix(.unwritable, "remove a file") }
+    return true
   }
 
   /// Removes a file, unless it has become new since `time`.

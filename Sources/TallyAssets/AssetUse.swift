@@ -27,6 +27,11 @@ extension Assets {
     guard try store.doubt()?.level != .damaged else {
       throw AssetError(.damaged, "the store is damaged, so it is not known which files it names")
     }
+    return try namedNow()
+  }
+
+  /// The same without a capture: it waits for no writer.
+  func namedNow() throws -> AssetUse {
     let schema = try store.schema
     return try store.read { db in
       var use = try AssetUse(rowsOf: schema, db)

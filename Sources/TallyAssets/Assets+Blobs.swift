@@ -1,3 +1,4 @@
+import TallyCRDT
 import TallySchema
 import TallyStore
 
@@ -7,6 +8,8 @@ public struct BlobReport: Sendable, Hashable {
   public var moved = 0, byteCount = 0
   /// The number of records whose blob went because their asset has the same content, or was written later.
   public var cleared = 0
+  /// The records that a constraint or a trigger of the app's refuses to change. Their blobs stay as they are.
+  public var refused: [AnyRecordName] = []
 
   package init() {}
 }
@@ -30,8 +33,11 @@ extension Assets {
   /// a row that is written to meanwhile is left to the next run. Without anything to move it writes nothing. Hidden and
   /// deleted records keep their blobs. What an older app removes after the move is not removed here.
   ///
-  /// The file shrinks with the next `store.compact(vacuum: .full)`. Blobs that lost to others stay in the conflict
-  /// journal as long as its entries do.
+  /// The file shrinks with the next `store.compact(vacuum: .full)`. What the conflict journal has of earlier blobs
+  /// stays there as long as its entries do; a blob that loses to the asset is not in it. In the history, rows whose
+  /// blobs were written at different times have transactions of their own. Where triggers of the app's run with an
+  /// update of the rows, a move counts as written now, as what they write does. Default data becomes the user's by a
+  /// move.
   ///
   /// Cost: reads the rows that have a blob, and writes each blob to a file and each row once. Memory for one blob.
   /// - Parameters:
@@ -42,7 +48,7 @@ extension Assets {
   ///     bin for everything else.
   ///   - keepsOldApps: whether the blobs stay, so that older apps go on showing them. A row is then done if its asset
   ///     has the blob's content, or was written later.
-  /// - Returns: how much was moved. Zeros if there was nothing to do.
+  /// - Returns: how much was moved, and what was refused. Zeros if there was nothing to do.
   /// - Throws: `AssetError` of code `inMemory`, `invalidType`, `unwritable`; `StoreError` of code `unknownType`,
   ///   `unknownField`, `typeMismatch` for a field of another kind, `readOnly`, and what a write throws;
   ///   `CancellationError` between two transactions if the task is cancelled. What was moved before stays moved.

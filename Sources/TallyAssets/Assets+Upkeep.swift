@@ -109,16 +109,27 @@ extension Assets {
     guard folder.exists, !store.options.isReadOnly else { return 0 }
     let use = try use()
     let stale = isUrgent ? Date.distantFuture : now.addingTimeInterval(-7 * Self.day)
-    for leftover in try folder.leftovers() { _ = try folder.remove(leftover, ifOlderThan: stale) }
+    // A file that is being added just now has a name of its own.
+    let abandoned = now.addingTimeInterval(-60)
+    for leftover in try folder.leftovers() {
+      _ = try folder.remove(leftover, ifOlderThan: leftover.hasSuffix(".tmp") ? min(stale, abandoned) : stale)
+    }
     let places = try places()
     let files = try folder.files().filter { isUrgent || $0.modified < now.addingTimeInterval(-Self.day) }
     let unnamed = files.filter { !use.names($0.hash) }
     let days = try places.note(unnamed: Set(unnamed.compactMap(\.name)), at: AssetPlaces.here, now)
+    if isUrgent {
+      // A row may have come to name a file since.
+      return try folder.locked {
+        let use = try namedNow()
+        return try unnamed.count { try !use.names($0.hash) && folder.removeLocked($0) }
+      }
+    }
     let reached = try places.reached(since: now)
     let window = max(1, store.options.compaction.restoreWindow.days)
     return try unnamed.count { file in
       guard let name = file.name else { return false }
-      guard isUrgent || days[name] ?? 0 >= (reached.contains(name) ? 1 : window) else { return false }
+      guard days[name] ?? 0 >= (reached.contains(name) ? 1 : window) else { return false }
       return try folder.remove(file)
     }
   }
@@ -165,10 +176,14 @@ extension Assets {
 }
 
 extension AssetFolder {
-  func putAside(_ file: File) throws {
+  func putAside(_ file: File) throws { try putAside(file.path, "\(file.hash).\(file.type)") }
+
+  func putAside(_ name: AssetName) throws { try putAside(path(of: name), "\(name.hash).\(name.type)") }
+
+  private func putAside(_ file: String, _ name: String) throws {
     try make(path + "/damaged")
     try locked {
-      guard rename(file.path, "\(path)/damaged/\(file.hash).\(file.type)") == 0 else {
+      guard rename(file, "\(path)/damaged/\(name)") == 0 || errno == ENOENT else {
         throw AssetError.posix(.unwritable, "put a damaged file aside")
       }
     }

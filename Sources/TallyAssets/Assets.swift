@@ -48,7 +48,7 @@ public struct Assets: Sendable {
   /// - Throws: `AssetError` of code `inMemory`, `invalidType`, `tooLarge`, `unwritable`. Then there is no file.
   public func add(_ data: Data, type: String) throws -> AssetName { try add(bytes: Array(data), type: type) }
 
-  func add(bytes: [UInt8], type: String) throws -> AssetName {
+  package func add(bytes: [UInt8], type: String) throws -> AssetName {
     let folder = try folder
     let hash = Hexadecimal.text(SHA256.hash(bytes))
     let name = try name(hash, bytes.count, type)
@@ -87,6 +87,18 @@ public struct Assets: Sendable {
     try draft.keep(as: name, in: folder)
     try noteAddition(name, folder)
     return name
+  }
+
+  /// Adds a file with these bytes. If one of that name is there already, its bytes are read and compared.
+  @discardableResult
+  func addSound(_ bytes: [UInt8], type: String) throws -> AssetName {
+    let name = try name(Hexadecimal.text(SHA256.hash(bytes)), bytes.count, type)
+    let folder = try folder
+    if folder.has(name) {
+      let hash = try AssetSource(folder.path(of: name), followsLinks: false).hash()
+      if Hexadecimal.text(hash) != name.hash { try folder.putAside(name) }
+    }
+    return try add(bytes: bytes, type: type)
   }
 
   private func noteAddition(_ name: AssetName, _ folder: AssetFolder) throws {

@@ -58,6 +58,8 @@ package struct BlobMove {
     var time: HybridTime
     /// The file that takes the blob's place; nil if the blob only goes.
     var file: AssetName?
+    /// Whether the row names that file already. Its name is then written anew, to be later than what it stands for.
+    var isNamed = false
   }
 
   // MARK: Files
@@ -86,15 +88,18 @@ package struct BlobMove {
   private func plan(_ name: AnyRecordName) throws -> Step? {
     guard let row = try assets.store.capturedSnapshot({ try find(name, $0) }) else { return nil }
     var step = Step(name: name, stamps: row.stamps, time: row.time, file: nil)
-    if row.bytes.isEmpty || row.isSettled && keepsOldApps { return keepsOldApps ? nil : step }
     if let file = row.file, row.hasSameFile {
-      // The row's name may have come before its file.
-      if try assets.url(of: file) == nil { _ = try assets.add(bytes: row.bytes, type: file.type) }
-    } else if !row.isSettled {
-      step.file = try assets.add(bytes: row.bytes, type: type ?? AssetTypeRecognition.type(of: row.bytes))
-      return step
+      // The row's name may have come before its file, or the file may have been damaged.
+      try assets.addSound(row.bytes, type: file.type)
+      (step.file, step.isNamed) = (file, true)
+    } else if !row.bytes.isEmpty, !row.isSettled {
+      step.file = try assets.addSound(row.bytes, type: type ?? AssetTypeRecognition.type(of: row.bytes))
     }
-    return keepsOldApps ? nil : step
+    if row.isSettled || row.bytes.isEmpty {
+      if keepsOldApps { return nil }
+      (step.file, step.isNamed) = (nil, false)
+    }
+    return step
   }
 
   /// A row with something in its blob field.
@@ -113,7 +118,7 @@ package struct BlobMove {
     var isSettled: Bool {
       guard let asset = stamps.asset, file != nil || isEmptied else { return false }
       guard let blob = stamps.blob else { return true }
-      return file == nil ? blob < asset : blob <= asset
+      return file == nil ? blob < asset && blob.dot != asset.dot : blob <= asset
     }
 
     var hasSameFile: Bool {
@@ -147,23 +152,47 @@ package struct BlobMove {
 
   // MARK: Rows
 
-  /// Writes the rows of a slice in one transaction; those of one time have one dot. Nothing is written if there is
-  /// nothing to write.
+  /// Writes the rows of a slice in one transaction; those of one time have one dot. If a row is refused, each row has a
+  /// transaction of its own. Nothing is written if there is nothing to write.
   package func write(_ slice: Slice, _ report: inout BlobReport) throws {
     guard !slice.steps.isEmpty else { return }
-    let groups = Dictionary(grouping: slice.steps, by: \.time).sorted { $0.key < $1.key }
+    do {
+      try commit(slice.steps, &report)
+    } catch let error where Self.isRefusal(error) {
+      guard slice.steps.count > 1 else {
+        report.refused.append(slice.steps[0].name)
+        return
+      }
+      for step in slice.steps { try write(Slice(steps: [step], end: slice.end), &report) }
+    }
+  }
+
+  /// Whether a constraint or a trigger of the app's refuses a row.
+  private static func isRefusal(_ error: any Error) -> Bool {
+    switch error {
+    case let error as DatabaseError: error.resultCode.primaryResultCode == .SQLITE_CONSTRAINT
+    case let error as StoreError: error.code == .writeIgnored
+    default: false
+    }
+  }
+
+  /// No collection removes a file between the look at it and the row that names it.
+  private func commit(_ steps: [Step], _ report: inout BlobReport) throws {
+    let groups = Dictionary(grouping: steps, by: \.time).sorted { $0.key < $1.key }
     let folder = try assets.folder
+    // Until the rows are on the disk. It is taken within the transaction, since an app may add files within its own.
+    var lock: AssetFolder.Lock?
+    defer { withExtendedLifetime(lock) {} }
     let written = try assets.store.writeImported { db, reader in
+      if folder.exists { lock = try AssetFolder.Lock(folder) }
+      let hasTriggers = try hasTriggers(db)
       var written: [Step] = []
       for (time, steps) in groups {
         let ready = try steps.filter { step in
-          // An urgent collection may have removed the file.
           try find(step.name, reader)?.stamps == step.stamps && step.file.map(folder.has) ?? true
         }
         guard !ready.isEmpty else { continue }
-        try PastWrite.run(at: time, in: db) {
-          for step in ready { try update(step, db) }
-        }
+        try write(ready, at: hasTriggers ? nil : time, db)
         written += ready
       }
       return written
@@ -172,6 +201,40 @@ package struct BlobMove {
     report.moved += files.count
     report.byteCount += files.reduce(0) { $0 + $1.byteCount }
     report.cleared += written.count - files.count
+  }
+
+  private func write(_ steps: [Step], at time: HybridTime?, _ db: Database) throws {
+    let named = steps.filter(\.isNamed)
+    var later = time
+    if !named.isEmpty {
+      // A value that stays as it is would not be captured.
+      try PastWrite.run(at: time, in: db) { for step in named { try set(asset, to: .null, in: step.name, db) } }
+      later = time.map { .next(now: $0, over: $0) }
+    }
+    let others = steps.filter { !$0.isNamed }
+    if !others.isEmpty { try PastWrite.run(at: time, in: db) { for step in others { try update(step, db) } } }
+    if !named.isEmpty { try PastWrite.run(at: later, in: db) { for step in named { try update(step, db) } } }
+  }
+
+  /// Whether triggers of the app's run with an update of the rows. What they write is of now, so all is then.
+  private func hasTriggers(_ db: Database) throws -> Bool {
+    let sql = """
+      SELECT EXISTS(SELECT 1 FROM main.sqlite_master WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE
+        AND name NOT LIKE 'tally~_%' ESCAPE '~')
+      OR EXISTS(SELECT 1 FROM temp.sqlite_master WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE
+        AND name NOT LIKE 'tally~_%' ESCAPE '~')
+      """
+    return try Bool.fetchOne(db, sql: sql, arguments: [entity]) ?? false
+  }
+
+  private func set(_ column: String, to value: DatabaseValue, in name: AnyRecordName, _ db: Database) throws {
+    try db.cachedStatement(sql: "UPDATE main.\"\(entity)\" SET \"\(column)\" = ? WHERE id = ?")
+      .execute(arguments: [value, name.text])
+    guard db.changesCount > 0 else { throw Self.ignored(name) }
+  }
+
+  private static func ignored(_ name: AnyRecordName) -> StoreError {
+    StoreError(.writeIgnored, "a trigger or a conflict clause of the app's ignores the write of \(name)")
   }
 
   private func update(_ step: Step, _ db: Database) throws {
@@ -187,9 +250,7 @@ package struct BlobMove {
     let sql = "UPDATE main.\"\(entity)\" SET \(settings.joined(separator: ", ")) WHERE id = ?"
     arguments.append(step.name.text.databaseValue)
     try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(arguments))
-    guard db.changesCount > 0 else {
-      throw StoreError(.writeIgnored, "a trigger or a conflict clause of the app's ignores the write of \(step.name)")
-    }
+    guard db.changesCount > 0 else { throw Self.ignored(step.name) }
   }
 }
 

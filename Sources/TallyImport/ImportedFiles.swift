@@ -14,8 +14,9 @@ struct ImportedFiles {
   private let folder: String?
   /// The folder's path without links; nil if there is no such folder.
   private let root: String?
-  /// The databases that are open. SQLite's locks on a file end when another descriptor of it is closed.
-  private let databases: Set<String>
+  /// The databases that are open, whatever their paths. SQLite's locks on a file end when another descriptor of it is
+  /// closed.
+  private let databases: Set<FileIdentity>
 
   init(_ store: Store, _ source: ForeignDatabase, folder: String?) {
     (assets, externalData, self.folder) = (store.assets, source.externalData, folder)
@@ -23,8 +24,23 @@ struct ImportedFiles {
       let beside = source.url.deletingLastPathComponent().appendingPathComponent(folder).path
       return Self.resolved(folder.hasPrefix("/") ? folder : beside)
     }
-    let databases = [source.url.path, store.file].compactMap { $0.flatMap(Self.resolved) }
-    self.databases = Set(databases.flatMap { path in ["", "-wal", "-shm", "-journal"].map { path + $0 } })
+    let places = store.file.map { "\($0)\(FileRole.assets)/places.sqlite" }
+    self.databases = Set(
+      [source.url.path, store.file, places].compactMap { $0 }.flatMap { path in
+        ["", "-wal", "-shm", "-journal"].map { path + $0 }
+      }
+      .compactMap(FileIdentity.init))
+  }
+
+  /// A file, under whichever name.
+  private struct FileIdentity: Hashable {
+    let device: UInt64, number: UInt64
+
+    init?(_ path: String) {
+      var status = stat()
+      guard stat(path, &status) == 0 else { return nil }
+      (device, number) = (UInt64(status.st_dev), UInt64(status.st_ino))
+    }
   }
 
   /// The path of what is there, without links.
@@ -71,7 +87,7 @@ struct ImportedFiles {
 
   private func add(_ bytes: [UInt8], _ type: String?) throws -> Value {
     if bytes.isEmpty { return .null }
-    return .text(try taking { try assets.add(Data(bytes), type: type ?? AssetTypeRecognition.type(of: bytes)) }.text)
+    return .text(try taking { try assets.add(bytes: bytes, type: type ?? AssetTypeRecognition.type(of: bytes)) }.text)
   }
 
   private func add(file path: String, _ type: String?) throws -> Value {
@@ -103,7 +119,7 @@ struct ImportedFiles {
     guard file.utf8.starts(with: (root == "/" ? root : "\(root)/").utf8) || file == root else {
       throw ForeignValue.Mismatch(reason: "has a path that leads out of the map's \"folder\", by a symbolic link")
     }
-    guard !databases.contains(file) else {
+    guard FileIdentity(file).map(databases.contains) != true else {
       throw ForeignValue.Mismatch(reason: "names a database that is open")
     }
     return file

@@ -294,20 +294,136 @@ import Testing
     try expectEqual(old.store, new.store)
   }
 
-  /// The same picture as the asset's, which an old version has written later, is not moved again. A file that is not
-  /// here comes out of the blob.
-  @Test func theSamePictureAgainOnlyGoes() throws {
+  /// The same picture as the asset's, which an old version has written later, is the later one from then on: also
+  /// beside what a third device has chosen in between. A file that is not here comes out of the blob.
+  @Test func theSamePictureAgainIsLater() throws {
     let (old, new) = try pair()
+    let third = try Place(Self.schema)
     try move(new.store)
+    try new.store.sync(with: third.store)
+    third.clock.value = 10
+    let chosen = try third.store.assets.add(Self.picture(3), type: "jpg")
+    try third.store.write { try $0.execute(sql: "UPDATE Game SET picture = ?", arguments: [chosen]) }
     let known = try #require(try name(new.store))
-    old.clock.value = 2
+    old.clock.value = 20
     try put(Self.picture(4), in: "a", old.store)
     try put(Self.picture(1), in: "a", old.store)
     try old.store.sync(with: new.store)
     let url = try #require(try new.store.assets.url(of: known))
     try FileManager.default.removeItem(at: url)
     let report = try move(new.store)
-    #expect(report.moved == 0 && report.cleared == 1)
+    #expect(report.moved == 1 && report.cleared == 0)
     #expect(try name(new.store) == known && file(new.store) == Self.picture(1) && image(new.store) == nil)
+    try new.store.sync(with: third.store)
+    try expectEqual(new.store, third.store)
+    #expect(try name(third.store) == known)
+    #expect(try move(new.store) == BlobReport())
+  }
+
+  /// A new life by an old version has a null in the asset field, by the same transaction and perhaps by a later time.
+  @Test func theNullOfANewLifeIsNoChoice() throws {
+    let (old, new) = try pair()
+    try move(new.store)
+    new.clock.value = 3
+    let chosen = try new.store.assets.add(Self.picture(3), type: "jpg")
+    try new.store.write { try $0.execute(sql: "UPDATE Game SET picture = ?", arguments: [chosen]) }
+    try old.store.sync(with: new.store)
+    old.clock.value = 2
+    try old.store.write { try $0.execute(sql: "DELETE FROM Game") }
+    try put(Self.picture(2), in: "a", old.store)
+    try old.store.sync(with: new.store)
+    #expect(try image(new.store) == Self.picture(2))
+    let fields = try new.store.history(of: try AnyRecordName("Game|~|a"))?.fields
+    let report = try move(new.store)
+    let (shown, left) = (try file(new.store), try image(new.store))
+    #expect(shown == Self.picture(2) && left == nil, "\(report) \(fields ?? [])")
+  }
+
+  /// Where others have the names but not the files, a blob that stays is the file.
+  @Test func aBlobThatStaysGivesTheFile() throws {
+    let (old, new) = try pair()
+    let third = try Place(Self.schema)
+    try move(new.store, keepsOldApps: true)
+    try third.store.apply(try new.store.delta())
+    #expect(try name(third.store) != nil && file(third.store) == nil)
+    #expect(try move(third.store, keepsOldApps: true) == BlobReport())
+    #expect(try file(third.store) == Self.picture(1))
+    try old.store.sync(with: third.store)
+    try expectEqual(old.store, third.store)
+  }
+
+  // MARK: Files and rows of the app's
+
+  @Test(arguments: [false, true]) func aDamagedFileIsNotTakenForThePicture(isNamed: Bool) throws {
+    let place = try Place(Self.schema)
+    let store = place.store
+    let known = try store.assets.add(Self.picture(1), type: "jpg")
+    try put(Self.picture(1), in: "a", store)
+    if isNamed { try store.write { try $0.execute(sql: "UPDATE Game SET picture = ?", arguments: [known]) } }
+    var damaged = Self.picture(1)
+    damaged[damaged.count - 1] ^= 1
+    try damaged.write(to: try #require(try store.assets.url(of: known)))
+    try move(store)
+    #expect(try file(store) == Self.picture(1) && image(store) == nil)
+    let report = try store.assets.verify()
+    #expect(report.damaged == [] && report.missing == [])
+  }
+
+  /// A collection between the file and the row leaves the file, or the row its blob.
+  @Test func aCollectionBetweenFileAndRowLosesNothing() throws {
+    let place = try Place(Self.schema)
+    let store = place.store
+    try put(Self.picture(1), in: "a", store)
+    let blobs = try BlobMove(store.assets, of: "Game", from: "image", to: "picture")
+    let slice = try #require(try blobs.slice(after: ""))
+    #expect(try store.assets.collect(isUrgent: true) == 1)
+    var report = BlobReport()
+    try blobs.write(slice, &report)
+    #expect(report == BlobReport())
+    #expect(try image(store) == Self.picture(1))
+    #expect(try move(store).moved == 1)
+    #expect(try store.assets.collect(isUrgent: true) == 0)
+    #expect(try file(store) == Self.picture(1))
+  }
+
+  @Test func aRowThatIsRefusedStopsNoOther() throws {
+    let place = try Place(Self.schema)
+    let store = place.store
+    for (number, key) in ["a", "b", "c"].enumerated() { try put(Self.picture(number), in: key, store) }
+    try store.write { db in
+      try db.execute(
+        sql: """
+          CREATE TRIGGER keep BEFORE UPDATE ON Game WHEN NEW.id = 'Game|~|b' BEGIN SELECT RAISE(IGNORE); END
+          """)
+    }
+    let report = try move(store)
+    let refused = try AnyRecordName("Game|~|b")
+    #expect(report.moved == 2 && report.refused == [refused])
+    #expect(try image(store, "b") == Self.picture(1) && name(store, "b") == nil)
+    #expect(try file(store, "a") == Self.picture(0) && file(store, "c") == Self.picture(2))
+    let verified = try store.verify()
+    #expect(verified.problems == [])
+  }
+
+  /// What triggers of the app's write with a move is written now, so no earlier edit of another device prevails.
+  @Test func triggersWriteNow() throws {
+    let place = try Place(Self.schema)
+    let store = place.store
+    place.clock.value = 1
+    try put(Self.picture(1), in: "a", store)
+    try store.write { db in
+      try db.execute(sql: "INSERT INTO Game(id, note) VALUES('Game|~|log', '')")
+      try db.execute(
+        sql: """
+          CREATE TRIGGER log AFTER UPDATE OF picture ON Game WHEN NEW.id <> 'Game|~|log'
+          BEGIN UPDATE Game SET note = NEW.picture WHERE id = 'Game|~|log'; END
+          """)
+    }
+    place.clock.value = 5
+    try move(store)
+    let history = try #require(try store.history(of: try AnyRecordName("Game|~|log")))
+    let written = try #require(history.fields.first { $0.field == "note" }?.stamp.time)
+    #expect(Int64(written.milliseconds) >= Int64((1_800_000_000 + 5 * 86_400) * 1_000))
+    #expect(try file(store) == Self.picture(1))
   }
 }

@@ -10,6 +10,7 @@ extension AssetsCommand {
       discussion: """
         Pictures that an older version of an app has put into the database become files. Where both fields have one, the \
         later of the two writes wins. It may be interrupted and run again; without anything to move it writes nothing. \
+        Records that a constraint or a trigger refuses to change are named, and the exit code is then 65. \
         tally compact --vacuum gives the room back.
 
         Example: tally assets move-blobs scores.tally Person image photo --type jpg
@@ -29,6 +30,10 @@ extension AssetsCommand {
         try Output.run { output in
           try output.line(
             "moved \(count(report.moved, "blob")), \(count(report.byteCount, "byte")); cleared \(report.cleared)")
+          for name in report.refused { try output.line("refused \(name)") }
+        }
+        guard report.refused.isEmpty else {
+          throw Failure(.badData, "a constraint or a trigger refuses \(count(report.refused.count, "record"))")
         }
       }
     }
