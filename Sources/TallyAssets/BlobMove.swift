@@ -50,7 +50,7 @@ package struct BlobMove {
   /// The stamps of both fields of a row; nil for one that was never written.
   fileprivate struct Stamps: Equatable { var blob, asset: Stamp? }
 
-  /// What becomes of a row.
+  /// The change that a move makes to a row.
   fileprivate struct Step {
     var name: AnyRecordName
     var stamps: Stamps
@@ -58,7 +58,7 @@ package struct BlobMove {
     var time: HybridTime
     /// The file that takes the blob's place; nil if the blob only goes.
     var file: AssetName?
-    /// Whether the row names that file already. Its name is then written anew, to be later than what it stands for.
+    /// Whether the row names that file already. Its name is then written again, so that its stamp exceeds the blob's.
     var isNamed = false
   }
 

@@ -3,7 +3,7 @@ import TallyAssets
 import TallyCRDT
 import TallyStore
 
-/// What becomes the files of assets: blobs in rows, files of Core Data's, and files that rows name by their paths.
+/// The sources of an import's files: blobs in rows, Core Data's external files, and files that rows name by path.
 struct ImportedFiles {
   /// The number of bytes by which the type of a file is recognized.
   private static let headBytes = 256

@@ -43,7 +43,7 @@
       }
     }
 
-    /// What a connection takes that speaks TLS, before its first request and between two.
+    /// The memory of a connection over TLS before its first request and between two requests, in bytes.
     private static let sessionBytes = 64 << 10
     /// How long one has at least to send its request over TLS: when thousands of devices come back at once, their
     /// handshakes wait for each other.

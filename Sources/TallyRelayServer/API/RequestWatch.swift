@@ -23,15 +23,15 @@
     private var (hasHead, bodyBytes) = (false, 0)
     /// The requests whose answers the system has not taken as yet.
     private var pending = 0
-    /// The most of them. Nothing that browsers or HTTP clients do sends requests without waiting for answers, and all
-    /// that have come are answered before the event loop turns to others.
+    /// The most of them. Browsers and HTTP clients wait for each answer, and requests that come without waiting are all
+    /// answered before the event loop turns to other connections.
     private static let mostPending = 8
     private var isOver = false
     /// Whether no request is under way: none that has no answer yet. What is left of a body does not count.
     private var isIdle: Bool { pending == 0 && (!isInBody || rest != nil) }
     /// What has come since the last header that was whole, as far as it may belong to the next.
     private var held = 0
-    /// What has come over TLS and is not deciphered yet: less than a record.
+    /// The bytes received over TLS and not decrypted yet: less than a record.
     private var enciphered = 0
     private var isNoted = false
     private var hasLeft = false
@@ -53,7 +53,7 @@
       if connections.isOverTLS { try pipeline.addHandler(Records(watch), position: .first) }
     }
 
-    /// Sees the bytes of TLS before they are deciphered.
+    /// Sees the bytes of TLS before they are decrypted.
     private final class Records: ChannelInboundHandler {
       typealias InboundIn = ByteBuffer
       typealias InboundOut = ByteBuffer

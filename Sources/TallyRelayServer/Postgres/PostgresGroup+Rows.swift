@@ -27,8 +27,8 @@
       var result = try commit(requests, dropping: [], session, time)
       let full = result.outcomes.indices.filter { !result.full($0).isEmpty }
       guard !full.isEmpty else { return result }
-      // A space that is full may hold uploads that nobody can have any more. They are looked for before the
-      // transaction: dropping one again does nothing.
+      // A space that is full may hold expired uploads. They are found before the transaction: dropping one twice does
+      // nothing.
       let others = try expired(session, time, in: Set(full.map { requests[$0].writer.space }))
       guard !others.isEmpty else { return result }
       let rest = full.map { index in

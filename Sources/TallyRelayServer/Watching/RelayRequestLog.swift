@@ -8,9 +8,8 @@
   /// A line for each request, without tokens, names of entries or of spaces. A space is a short hash under a key of
   /// this run: its lines belong together, and nobody learns the space from them.
   ///
-  /// Refusals of which a client can cause as many as the network carries have a few lines a second: those of requests
-  /// without a valid token, those beyond a token's rate, and those while the storage fails; faults, too. The rest is
-  /// counted, and a line says how many were left out.
+  /// A client can cause any number of refusals, so only twenty a second are logged of those with status 401, 429 or
+  /// 503, and twenty faults. The others are counted, and a line says how many were left out.
   struct RelayRequestLog: Sendable {
     private let format: RelaySettings.LogFormat
     private let write: (@Sendable (String) -> Void)?
