@@ -35,11 +35,8 @@
         self.bytes += bytes
       }
 
-      @discardableResult
-      mutating func end(_ id: ObjectIdentifier) -> Idle? {
-        guard let ended = idle.removeValue(forKey: id) else { return nil }
-        bytes -= ended.bytes
-        return ended
+      mutating func end(_ id: ObjectIdentifier) {
+        if let ended = idle.removeValue(forKey: id) { bytes -= ended.bytes }
       }
     }
 
@@ -63,9 +60,6 @@
       sessionLimit = overTLS ? max(1, limits.idleSessionBytes / Self.sessionBytes) : .max
     }
 
-    /// The bytes that are held, and the number of connections on which no request is under way.
-    var usage: (bytes: Int, connections: Int) { state.withLock { ($0.bytes, $0.idle.count) } }
-
     /// A connection was made.
     func open(_ channel: any Channel) {
       change { state in
@@ -87,7 +81,7 @@
     }
 
     /// A connection has a request.
-    func letGo(_ channel: any Channel) { state.withLock { _ = $0.end(ObjectIdentifier(channel)) } }
+    func letGo(_ channel: any Channel) { state.withLock { $0.end(ObjectIdentifier(channel)) } }
 
     /// A connection has ended.
     func close(_ channel: any Channel) {
