@@ -59,6 +59,13 @@ import Testing
     }
   }
 
+  /// Waits until each of two connected stores has the other's introduction in its list. They come one after the other,
+  /// so that what one side knows does not say what the other knows.
+  private func remembered(by phone: Store, _ mac: Store) async throws {
+    while try await phone.devices().map(\.name) != ["mac"] { await Task.yield() }
+    while try await mac.devices().map(\.name) != ["phone"] { await Task.yield() }
+  }
+
   @Test func whoIsBehindIsOneLine() async throws {
     let (phone, watch) = (try World.store(notes: 2, "phone"), try World.store(notes: 1, "watch"))
     #expect(try await phone.devices().isEmpty)
@@ -96,7 +103,7 @@ import Testing
     let (quiet, _) = try await meet((phone, Self.settings("phone")), (mac, Self.settings("mac")))
     #expect(quiet.device == nil && quiet.messageBytes < 200)
     let live = Meeting(phone, "phone", mac, "mac")
-    for await step in live.steps where step.device != nil && step.phase == .live { break }
+    try await remembered(by: phone, mac)
     let outcomes = try await live.end()
     #expect(outcomes.0.device?.name == "mac" && outcomes.1.device?.name == "phone")
     #expect(try await mac.devices().map(\.name) == ["phone"])
@@ -107,10 +114,7 @@ import Testing
     let (phone, mac) = (try World.store(notes: 1), try World.store(notes: 1))
     _ = try await World.sync(phone, mac)
     let live = Meeting(phone, "phone", mac, "mac")
-    for await step in live.steps where step.device != nil && step.phase == .live { break }
-    // Remembering is a job of its own.
-    while try await phone.devices().map(\.name) != ["mac"] { await Task.yield() }
-    while try await mac.devices().map(\.name) != ["phone"] { await Task.yield() }
+    try await remembered(by: phone, mac)
     _ = try await live.end()
   }
 
