@@ -64,6 +64,10 @@ public struct CellHasher: Sendable {
     case said = 12
     /// The place of a link in an ordered relationship.
     case place = 13
+    /// The latest edit of a mergeable text.
+    case textEdit = 14
+    /// Elements of a mergeable text that one transaction has written or deleted.
+    case textStretch = 15
   }
 
   @usableFromInline let prefix: SipHash13

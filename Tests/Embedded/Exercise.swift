@@ -2,7 +2,7 @@ import TallyCRDT
 import TallyWire
 
 /// What the core does, as one number, to compare builds by: joins in several orders, deltas, presence with owners and
-/// cycles, canonical bytes and back. Everything follows from a fixed seed.
+/// cycles, texts that several write, canonical bytes and back. Everything follows from a fixed seed.
 struct Exercise {
   private var random = SplitMix64(state: 2026)
   private let replicas: [ReplicaID]
@@ -25,6 +25,7 @@ struct Exercise {
       note(joined)
     }
     for _ in 0..<50 { presence() }
+    for _ in 0..<10 { texts() }
     return faults == 0 ? digest.finalized() : 0
   }
 
@@ -78,6 +79,60 @@ struct Exercise {
       expect((try? DeltaBlock(live: Array(bytes[..<cut]), limits: limits, version: 3)) == nil)
     }
     digest.combine(word: state.fingerprint(name: 7) { UInt64($0.rawValue) }.first)
+  }
+
+  // MARK: Texts
+
+  private struct Writer {
+    var text = MergeableText(TextState())
+    var runs: TextRuns
+    var vector = StateVector()
+  }
+
+  /// Three devices that save whole strings, and take in as bytes what the others have.
+  private mutating func texts() {
+    var writers = (0..<3).map { _ in Writer(runs: TextRuns(salt: 1 + below(1000))) }
+    for _ in 0..<60 {
+      let index = Int(below(3))
+      let other = writers[Int(below(3))]
+      if below(3) == 0, let delta = other.text.state.delta(since: writers[index].vector) {
+        let bytes = delta.encoded(replicas: replicas)
+        for byte in bytes { digest.combine(byte: byte) }
+        guard let state = try? TextState(bytes, limits: replicas.map { Dot(replica: $0, sequence: other.vector[$0]) })
+        else {
+          faults += 1
+          return
+        }
+        expect(state == delta)
+        writers[index].text.merge(state)
+        writers[index].vector.merge(other.vector)
+      } else {
+        write(&writers[index], as: replicas[index])
+      }
+    }
+    let states = writers.map { $0.text.state }
+    let joined = states[0].merging(states[1]).merging(states[2])
+    expect(joined == states[2].merging(states[1].merging(states[0])))
+    digest.combine(word: joined.fingerprint(name: 7, field: 8).first)
+    for character in MergeableText(joined).characters { digest.combine(word: UInt64(character.value)) }
+  }
+
+  private mutating func write(_ writer: inout Writer, as replica: ReplicaID) {
+    let dot = Dot(replica: replica, sequence: writer.vector[replica] + 1)
+    writer.vector.include(dot)
+    let old = writer.text.text
+    var characters = Array(old.unicodeScalars)
+    let typed: [Unicode.Scalar] = ["a", "ä", "€", "😀", "\n"]
+    for _ in 0...below(2) {
+      let place = Int(below(UInt64(characters.count) + 1))
+      let end = min(characters.count, place + Int(below(3)))
+      characters.replaceSubrange(place..<end, with: (0..<below(4)).map { _ in typed[Int(below(5))] })
+    }
+    var new = String.UnicodeScalarView()
+    new.append(contentsOf: characters)
+    let stamp = Stamp(time: HybridTime(milliseconds: dot.sequence), dot: dot)
+    if (try? writer.text.save(String(new), from: old, by: stamp, in: &writer.runs)) == nil { faults += 1 }
+    expect(writer.text.characters == characters)
   }
 
   // MARK: Presence
