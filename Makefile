@@ -14,7 +14,7 @@ PROCESSORS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 WHOLE = $(if $(INCREMENTAL),,--disable-index-store $(addprefix -Xswiftc ,-wmo -num-threads $(PROCESSORS)))
 # On Linux Swift's toolchains include lld, which links in half the processor time of their default linker.
 LINKER := $(if $(filter Linux,$(shell uname -s)),$(if $(shell command -v ld.lld 2>/dev/null),-Xswiftc -use-ld=lld))
-ALL = --traits PlantedFaults,Network,Macros,$(RELAY),Inspector --scratch-path .build-all $(WHOLE) $(LINKER)
+ALL = --traits PlantedFaults,Network,Macros,$(RELAY),Inspector,Spaces --scratch-path .build-all $(WHOLE) $(LINKER)
 # Tests are built with the faults that they plant, which no release has (Docs/PlantedFaults.md).
 ifeq ($(TRAITS),all)
 export TESTING = $(ALL)
@@ -40,7 +40,7 @@ TEST_ALL = env SWIFT="$(SWIFT)" BUILD_FLAGS="$(ALL)" bash Scripts/test.sh
 export SWIFT_BACKTRACE ?= enable=no
 export BUILT
 
-.PHONY: demo test run-tests build-tests build-release long crash simulate planted planted-check soak models models-gate
+.PHONY: demo test run-tests build-tests build-release long crash simulate planted planted-check soak models models-gate space-sets
 .PHONY: api api-check docs docs-check lint format strict examples release-symbols test-triggers test-macros test-network test-relay
 .PHONY: test-inspector relay-tests relay-proxies container demos show show-pictures relay-demo bench-relay relay-load bench bench-short instructions instructions-gate walk floors
 .PHONY: install install-built uninstall embedded other-tools old-builds second-opinion fuzz sanitize coverage setup setup-all clean
@@ -74,8 +74,8 @@ endif
 long: setup-all
 	bash Scripts/long.sh
 
-# The model of deleting by lives (Docs/Contract.md, section 11): directed scenarios, random histories, and rules left out. It needs python3 and no
-# Swift. MODELS=5000 runs more histories of each world. `models-gate` takes some twenty seconds, and detects outdated check values.
+# The models of deleting by lives (Docs/Contract.md, section 11) and of spaces: directed scenarios, random histories, and rules left out. They need
+# python3 and no Swift. MODELS=5000 runs more histories of each world. `models-gate` takes some thirty seconds, and detects outdated check values.
 MODELS ?= 500
 PYTHON ?= python3
 
@@ -83,15 +83,30 @@ models:
 	cd Tests/Models && $(PYTHON) -B scenarios.py
 	cd Tests/Models && for world in harsh ordinary window copies; do $(PYTHON) -B histories.py run $$world 1 $(MODELS) || exit 1; done
 	cd Tests/Models && for world in harsh ordinary window copies; do $(PYTHON) -B values.py run $$world 1 $(MODELS) || exit 1; done
+	cd Tests/Models && $(PYTHON) -B texts.py run 1 $(MODELS)
 	cd Tests/Models && $(PYTHON) -B faults.py $(MODELS)
+	cd Tests/Models && $(PYTHON) -B spaces.py sealed --histories $$((6 * $(MODELS)))
+	cd Tests/Models && $(PYTHON) -B spaces.py sealed --histories $(MODELS) --start 101000 --steps 200
+	cd Tests/Models && $(PYTHON) -B spaces.py faults --histories $$((2 * $(MODELS)))
 
 models-gate:
 	cd Tests/Models && $(PYTHON) -B scenarios.py --brief
 	cd Tests/Models && $(PYTHON) -B checkvalues.py | cmp - check-values.json
 	cd Tests/Models && $(PYTHON) -B valuechecks.py | cmp - value-checks.json
+	cd Tests/Models && $(PYTHON) -B textchecks.py | cmp - text-checks.json
 	cd Tests/Models && $(PYTHON) -B golden.py | cmp - ../TallyWireTests/Golden/life.hex
 	cd Tests/Models && $(PYTHON) -B histories.py gate --seconds 10
 	cd Tests/Models && $(PYTHON) -B values.py gate --seconds 5
+	cd Tests/Models && $(PYTHON) -B texts.py gate
+	cd Tests/Models && $(PYTHON) -B spacesets.py 40 | cmp - space-sets.json
+	cd Tests/Models && $(PYTHON) -B spaces.py sealed --histories 250
+
+# Compares what sets of records mean in Swift and in the model of spaces: SETS histories with four sets each, from FIRST.
+SETS ?= 2500
+FIRST ?= 50000
+space-sets: build-tests
+	$(PYTHON) -B Tests/Models/spacesets.py $(SETS) --start $(FIRST) >$(BUILD)/space-sets.json
+	TALLY_SPACE_SETS=$(BUILD)/space-sets.json $(TEST) sets: --no-parallel --filter MembershipSetTests
 
 # Tests of what only traits build: TCP and TLS, the relay, the inspector and macros. They share one build folder; the first build takes some
 # minutes more.
@@ -175,7 +190,7 @@ bench-relay: setup
 	$(SWIFT) run -c release $(WITH_RELAY) RelayBench $(FLAGS)
 
 # One table of a relay under load, with its floor in the same run: Docs/Benchmarks/relay.md. It takes some minutes and uses loopback only.
-# FLAGS: --appends N, --streams N, --returning N, --markdown FILE.
+# FLAGS: --appends N, --streams N, --returning N, --assets MB (1000 for the size of the target), --only assets, --markdown FILE.
 relay-load: setup
 	@bash Scripts/setup.sh relay
 	$(SWIFT) build -c release $(WITH_RELAY) --product tally

@@ -63,6 +63,11 @@ func macros(_ product: String) -> Target.Dependency {
   .product(name: product, package: "swift-syntax", condition: .when(traits: ["Macros"]))
 }
 let tallyMacros: Target.Dependency = .target(name: "TallyMacros", condition: .when(traits: ["Macros"]))
+// What the trait Spaces adds: sealed places, on swift-crypto alone, which is CryptoKit on Apple's systems:
+// Docs/Decisions/0055.
+let spacesCrypto: Target.Dependency = .product(
+  name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Spaces"]))
+let tallySpaces: Target.Dependency = .target(name: "TallySpaces", condition: .when(traits: ["Spaces"]))
 // Swift 6.1 does not know the flag; the tests are ordinary ones there.
 #if compiler(>=6.2)
   let mainActorByDefault: [SwiftSetting] = [.unsafeFlags(["-default-isolation", "MainActor"])]
@@ -128,6 +133,7 @@ let package = Package(
     .trait(
       name: "Inspector",
       description: "TallyInspector and tally inspect: stores in the browser, on SwiftNIO; off unless asked for"),
+    .trait(name: "Spaces", description: "TallySpaces: sealed places, on swift-crypto; off unless asked for"),
     .trait(
       name: "Postgres", description: "The relay on PostgreSQL, through libpq; off unless asked for",
       enabledTraits: ["Relay"]),
@@ -152,8 +158,9 @@ let package = Package(
   ] + zstdPackages,
   targets: zstdTargets + [
     .target(name: "CTallySQLite"),
+    .target(name: "CTallySystem"),
     .target(name: "TallyCRDT"),
-    .target(name: "TallyWire", dependencies: ["TallyCRDT", zstd]),
+    .target(name: "TallyWire", dependencies: ["CTallySystem", "TallyCRDT", zstd]),
     // What apps declare and get back, without a file: entities and schemas, seed sets, errors.
     .target(name: "TallySchema", dependencies: ["TallyCRDT", "TallyWire", grdb, sqlite]),
     .target(
@@ -163,7 +170,9 @@ let package = Package(
     // What can be read of a damaged file. Others need not build it.
     .target(name: "TallyRecovery", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", grdb, sqlite]),
     // Files that records refer to, beside the store.
-    .target(name: "TallyAssets", dependencies: ["TallyCRDT", "TallySchema", "TallyStore", "TallyWire", faults, grdb]),
+    .target(
+      name: "TallyAssets",
+      dependencies: ["CTallySystem", "TallyCRDT", "TallySchema", "TallyStore", "TallyWire", faults, grdb]),
     .target(
       name: "TallySync",
       dependencies: ["TallyAssets", "TallyCRDT", "TallySchema", "TallyWire", "TallyStore", logging, metrics],
@@ -230,6 +239,10 @@ let package = Package(
         inspector("NIOHTTP1"), inspector("NIOPosix"),
       ],
       resources: [.embedInCode("Web")]),
+    // Membership as signed records, and mailboxes whose content only members can read. No product yet.
+    .target(
+      name: "TallySpaces",
+      dependencies: ["TallyCRDT", "TallyStore", "TallySync", "TallyWire", spacesCrypto]),
     .target(name: "TallyTesting", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync", grdb, sqlite]),
     // The faults that tests plant, and what they make of a join.
     .target(name: "TallyFaults", dependencies: ["TallyCRDT"], path: "Tests/Faults"),
@@ -339,7 +352,7 @@ let package = Package(
       name: "RelayTests",
       dependencies: [
         "RelayRig", "Tally", "TallyAssets", "TallyCLI", "TallyRelay", "TallyRelayProtocol", "TallyRig", "TallyStore",
-        "TallySync", "TallyTesting", "TallyWire", "TestEffort", tallyRelayServer, grdb, logging,
+        "TallySync", "TallyTesting", "TallyWire", "TestEffort", tallyRelayServer, tallySpaces, grdb, logging,
         relay("HTTPTypes", "swift-http-types"),
         relay("Hummingbird", "hummingbird"), relay("NIOCore", "swift-nio"), relay("NIOEmbedded", "swift-nio"),
         relay("ServiceLifecycle", "swift-service-lifecycle"),
@@ -347,9 +360,15 @@ let package = Package(
     .executableTarget(
       name: "RelayBench",
       dependencies: [
-        "RelayRig", "Tally", "TallyRelay", "TallyRelayProtocol", "TallyWire", tallyRelayServer, grdb, sqlite,
-        .product(name: "ArgumentParser", package: "swift-argument-parser"), relay("Hummingbird", "hummingbird"),
+        "RelayRig", "Tally", "TallyRelay", "TallyRelayProtocol", "TallySync", "TallyTesting", "TallyWire",
+        tallyRelayServer, grdb, sqlite, .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        relay("Hummingbird", "hummingbird"),
       ], path: "Tests/RelayBench"),
+    .testTarget(
+      name: "SpacesTests",
+      dependencies: [
+        "Tally", "TallyCRDT", "TallyStore", "TallySync", "TallyTesting", tallySpaces, grdb,
+      ], exclude: ["Golden"]),
     .testTarget(
       name: "InspectionTests",
       dependencies: ["Tally", "TallyCRDT", "TallyInspection", "TallyStore", "TallySync", "TallyTesting", grdb]),
@@ -376,7 +395,8 @@ let package = Package(
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        "Tally", "TallyCRDT", "TallyStore", "TallySync", "TallyTesting", grdb, sqlite, zstd,
+        "Tally", "TallyAssets", "TallyCRDT", "TallyStore", "TallySync", "TallyTesting", "TallyWire", grdb, sqlite,
+        zstd,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/Benchmarks"),
   ] + cloudKitTests,
@@ -419,7 +439,9 @@ if Context.environment["TALLY_SIMULATOR"] != nil {
     "TallyCRDTTests", "TallyWireTests", "TallyStoreTests", "TallySyncTests", "ConvergenceTests", "SimulatorTests",
     "InspectionTests", "NamesakeTests",
   ]
-  let traitsAlone = ["CLibPQ", "RelayRig", "TallyInspector", "TallyMacros", "TallyNetwork", "TallyRelayServer"]
+  let traitsAlone = [
+    "CLibPQ", "RelayRig", "TallyInspector", "TallyMacros", "TallyNetwork", "TallyRelayServer", "TallySpaces",
+  ]
   package.targets.removeAll {
     $0.type == .test
       ? !tests.contains($0.name) : [.executable, .macro].contains($0.type) || traitsAlone.contains($0.name)

@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 build=${BUILD:-.build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-maps=(-I Sources/CTallySQLite/include)
-for map in "$build/checkouts/GRDB.swift/Sources/GRDBSQLite" "$build/debug/CTallySQLite.build" Sources/CZstd; do
+maps=(-I Sources/CTallySQLite/include -I Sources/CTallySystem/include)
+for map in "$build/checkouts/GRDB.swift/Sources/GRDBSQLite" "$build"/debug/CTally{SQLite,System}.build Sources/CZstd; do
   maps+=(-Xcc "-fmodule-map-file=$map/module.modulemap")
 done
 options=(-swift-version 6 -package-name main -wmo -I "$build/debug/Modules" -I "$work" "${maps[@]}")

@@ -160,7 +160,9 @@ write SyncExamples $(git ls-files 'Sources/TallySync/*.swift')
 # shellcheck disable=SC2046  # paths without spaces
 write AssetExamples $(git ls-files 'Sources/TallyAssets/*.swift')
 # shellcheck disable=SC2046  # paths without spaces
-write CommentExamples $(git ls-files 'Sources/*.swift' ':!Sources/TallySchema' ':!Sources/TallyStore' ':!Sources/TallySync' ':!Sources/TallyAssets')
+write MacroExamples $(git ls-files 'Sources/TallyMacros/*.swift')
+# shellcheck disable=SC2046  # paths without spaces
+write CommentExamples $(git ls-files 'Sources/*.swift' ':!Sources/TallySchema' ':!Sources/TallyStore' ':!Sources/TallySync' ':!Sources/TallyAssets' ':!Sources/TallyMacros')
 
 # A combination of modules that no page has any more.
 for out in Tests/DocExamples/PageExamples*.swift; do

@@ -33,7 +33,7 @@ first=$(($(date +%s) / 86400 % 100000 * 1000000))
 # MINUTES NAME: COMMAND
 steps=(
   "6 plain: swift build --build-tests --scratch-path .build-plain"
-  "15 without-faults: SWIFT_DETERMINISTIC_HASHING=1 swift build --build-tests --scratch-path .build-unplanted --traits Network,Macros,Relay,Inspector"
+  "15 without-faults: SWIFT_DETERMINISTIC_HASHING=1 swift build --build-tests --scratch-path .build-unplanted --traits Network,Macros,Relay,Inspector,Spaces"
   "8 test: make test"
   "$(scaled 17) rebuilds: TALLY_CASES=$(scaled 10000) make test ONLY=RebuildFamilyTests BUILT=1"
   "2 other-tools: make other-tools"
@@ -58,7 +58,8 @@ steps+=(
   "12 container: make container"
   "$(scaled 5) second-opinion: make second-opinion SECONDS=$(($(scaled 5) * 60))"
   "$((8 + $(scaled 4))) fuzz: make fuzz SECONDS=$(($(scaled 4) * 60))"
-  "$(scaled 8) models: make models MODELS=$(($(scaled 5) * 100))"
+  "$(scaled 12) models: make models MODELS=$(($(scaled 5) * 100))"
+  "$((5 + $(scaled 4))) space-sets: make space-sets TRAITS=all SETS=$(scaled 2500) FIRST=$((first % 900000000))"
   "20 sanitize-thread: bash Scripts/sanitize.sh thread"
   "20 sanitize-address: bash Scripts/sanitize.sh address"
   "12 coverage: make coverage"

@@ -21,8 +21,7 @@ struct Device {
     self.clock = clock
     path = folder.appendingPathComponent("\(name).tally").path
     store = try Store(path: path, schema: scorebookSchema, options: options)
-    // For files of the app's first version, and for what devices with that version write.
-    try store.assets.moveBlobs(of: "SBMatchImage", from: "image", to: "picture")
+    try FirstVersion.movePictures(in: store)
   }
 
   /// Says what somebody does on this device, and does it in one transaction.

@@ -22,6 +22,7 @@ package final class AssetDownloading {
   private let folder: AssetFolder
   private let path: String
   private let descriptor: Int32
+  private var writing: AssetWriting
   private var hash = SHA256()
   /// The number of bytes that have come so far.
   package private(set) var byteCount = 0
@@ -38,7 +39,10 @@ package final class AssetDownloading {
     (self.name, self.folder, path) = (name, folder, folder.part(of: name))
     try folder.make(folder.path)
     try folder.make(folder.path + "/parts")
+    try folder.clear(path)
+    try folder.step()
     descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o666)
+    writing = AssetWriting(descriptor)
     guard descriptor >= 0 else { throw AssetError.posix(.unwritable, "create a file in \(folder.path)/parts") }
     // Another one may have given it its name between the two calls.
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, Self.isOpen(path, as: descriptor) else {
@@ -49,6 +53,7 @@ package final class AssetDownloading {
       // It is in use: leftovers of a week go.
       _ = folder.touch(path)
       try readWhatIsThere(check)
+      writing = AssetWriting(descriptor, at: byteCount)
       isResumed = byteCount > 0
     } catch {
       close(descriptor)
@@ -71,32 +76,29 @@ package final class AssetDownloading {
       throw AssetError(.unwritable, "\(path) is not a plain file")
     }
     guard Int(status.st_size) <= name.byteCount else { return try startOver() }
-    while byteCount < Int(status.st_size) {
+    try AssetSource.read(descriptor) { piece in
       try check()
-      var count = 0
-      let bytes = [UInt8](unsafeUninitializedCapacity: 1 << 20) { buffer, initialized in
-        repeat { count = read(descriptor, buffer.baseAddress, buffer.count) } while count < 0 && errno == EINTR
-        initialized = max(0, count)
-      }
-      guard count >= 0 else { throw AssetError.posix(.unreadable, "read what has come of a file") }
-      guard count > 0 else { return }
-      hash.update(bytes[...])
-      byteCount += count
+      hash.update(piece)
+      byteCount += piece.count
+      return byteCount <= name.byteCount
     }
+    guard byteCount <= name.byteCount else { return try startOver() }
   }
 
   private func startOver() throws {
+    try folder.step()
     guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
       throw AssetError.posix(.unwritable, "write a file")
     }
-    (hash, byteCount) = (SHA256(), 0)
+    (writing, hash, byteCount) = (AssetWriting(descriptor), SHA256(), 0)
   }
 
   /// Takes the next bytes.
   /// - Throws: `AssetError` of code `wrongContent` if they are too many; `unwritable`.
   package func append(_ bytes: ArraySlice<UInt8>) throws {
     guard byteCount + bytes.count <= name.byteCount else { throw try refusal() }
-    try AssetFolder.write(bytes, to: descriptor)
+    try folder.step()
+    try writing.append(bytes)
     hash.update(bytes)
     byteCount += bytes.count
   }
@@ -114,9 +116,7 @@ package final class AssetDownloading {
     guard Self.isOpen(path, as: descriptor) else {
       throw AssetError(.changed, "another program has removed what had come of \(name)")
     }
-    if try folder.put(path, as: name) { return true }
-    unlink(path)
-    return false
+    return try folder.put(path, as: name)
   }
 
   private var isRight: Bool {
@@ -128,7 +128,7 @@ package final class AssetDownloading {
 
   private func refusal() throws -> AssetError {
     try startOver()
-    unlink(path)
+    folder.tidy(path)
     return AssetError(.wrongContent, "what has come is not \(name)")
   }
 }

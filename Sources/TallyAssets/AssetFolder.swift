@@ -48,8 +48,11 @@ package struct AssetFolder: Sendable {
   /// Whether an asset's file is here with its whole length. Links count as nothing.
   package func has(_ name: AssetName) -> Bool {
     var status = stat()
-    return lstat(path(of: name), &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-      && Int(status.st_size) == name.byteCount
+    guard lstat(path(of: name), &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
+    #if PlantedFaults
+      if planted.contains(.lengthUnchecked) { return true }
+    #endif
+    return Int(status.st_size) == name.byteCount
   }
 
   /// Whether there are files, or ever were.
@@ -60,37 +63,38 @@ package struct AssetFolder: Sendable {
   /// A new file under a name of its own, which is gone if it is not given an asset's name.
   final class Draft {
     let path: String
+    private let folder: AssetFolder
     private let descriptor: Int32
+    private var writing: AssetWriting
     private var isKept = false
 
     init(in folder: AssetFolder) throws {
+      self.folder = folder
       try folder.make(folder.path)
+      try folder.step()
       path = "\(folder.path)/~\(UUID().uuidString).tmp"
       descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+      writing = AssetWriting(descriptor)
       guard descriptor >= 0 else { throw AssetError.posix(.unwritable, "create a file in \(folder.path)") }
     }
 
     deinit {
       close(descriptor)
-      if !isKept { unlink(path) }
+      if !isKept { folder.tidy(path) }
     }
 
-    func append(_ bytes: ArraySlice<UInt8>) throws { try AssetFolder.write(bytes, to: descriptor) }
+    func append(_ bytes: ArraySlice<UInt8>) throws { try bytes.withUnsafeBytes { try append($0) } }
+
+    func append(_ bytes: UnsafeRawBufferPointer) throws {
+      try folder.step()
+      try writing.append(bytes)
+    }
 
     /// Gives the file an asset's name, after its bytes have reached the disk.
-    func keep(as name: AssetName, in folder: AssetFolder) throws {
+    func keep(as name: AssetName) throws {
       guard AssetFolder.sync(descriptor) else { throw AssetError.posix(.unwritable, "write a file to the disk") }
-      isKept = try folder.put(path, as: name)
-    }
-  }
-
-  static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) throws {
-    var rest = bytes
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw AssetError.posix(.unwritable, "write a file") }
-      rest = rest.dropFirst(count)
+      _ = try folder.put(path, as: name)
+      isKept = true
     }
   }
 
@@ -102,21 +106,35 @@ package struct AssetFolder: Sendable {
     return fsync(descriptor) == 0
   }
 
-  /// Gives a complete file its asset's name.
-  /// - Returns: whether it was needed: the asset may be there already.
+  /// Gives a complete file its asset's name. It replaces one that is there already, which may be damaged.
+  /// - Returns: whether none was there.
   func put(_ file: String, as name: AssetName) throws -> Bool {
     let target = path(of: name)
     let folder = String(target.prefix(upTo: target.lastIndex(of: "/") ?? target.endIndex))
     try make(folder)
     return try locked {
-      if has(name), touch(target) {
-        syncFolders(of: target)
-        return false
+      let isNew = !has(name)
+      try step()
+      guard touch(file), try move(file, over: target) else {
+        throw AssetError.posix(.unwritable, "give a file its name")
       }
-      guard touch(file), rename(file, target) == 0 else { throw AssetError.posix(.unwritable, "give a file its name") }
       syncFolders(of: target)
-      return true
+      return isNew
     }
+  }
+
+  /// Renames a file. A folder that another program has put in its place is put aside.
+  private func move(_ file: String, over target: String) throws -> Bool {
+    if rename(file, target) == 0 { return true }
+    guard Self.isFolder(target) else { return false }
+    try clear(target)
+    return rename(file, target) == 0
+  }
+
+  /// Whether there is a folder under a path. Links count as nothing.
+  static func isFolder(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
   /// A file's name must outlast a power cut as well; not every file system can be asked for that.
@@ -140,6 +158,7 @@ package struct AssetFolder: Sendable {
   }
 
   func make(_ folder: String) throws {
+    try step()
     if mkdir(folder, 0o777) == 0 {
       return Self.syncFolder(URL(fileURLWithPath: folder).deletingLastPathComponent().path)
     }
@@ -155,6 +174,7 @@ package struct AssetFolder: Sendable {
     private let descriptor: Int32
 
     init(_ folder: AssetFolder) throws {
+      try folder.step()
       descriptor = open(folder.path + "/lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o666)
       guard descriptor >= 0 else { throw AssetError.posix(.unwritable, "lock \(folder.path)") }
       while flock(descriptor, LOCK_EX) != 0 {
@@ -184,6 +204,7 @@ package struct AssetFolder: Sendable {
   func removeLocked(_ file: File, if check: () throws -> Bool = { true }) throws -> Bool {
     var status = stat()
     guard lstat(file.path, &status) == 0, Self.modified(status) == file.modified, try check() else { return false }
+    try step()
     guard unlink(file.path) == 0 || errno == ENOENT else { throw AssetError.posix(.unwritable, "remove a file") }
     return true
   }
@@ -194,6 +215,7 @@ package struct AssetFolder: Sendable {
     try locked {
       var status = stat()
       guard lstat(file, &status) == 0, Self.modified(status) < time else { return false }
+      try step()
       guard unlink(file) == 0 || errno == ENOENT else { throw AssetError.posix(.unwritable, "remove a file") }
       return true
     }
@@ -220,12 +242,19 @@ package struct AssetFolder: Sendable {
     var name: AssetName? { AssetName(hash: hash, byteCount: byteCount, type: type) }
   }
 
-  /// All files under assets' names, in the order of their hashes.
-  func files() throws -> [File] {
-    try names(in: path).filter { $0.utf8.count == 2 }.sorted().flatMap { part in
+  /// When a file that is here was added last; nil if it is not here.
+  func modified(_ name: AssetName) -> Date? {
+    var status = stat()
+    return lstat(path(of: name), &status) == 0 ? Self.modified(status) : nil
+  }
+
+  /// All files under assets' names, or those of some hashes, in the order of the hashes.
+  func files(of hashes: Set<String>? = nil) throws -> [File] {
+    let parts = try hashes.map { Set($0.map { String($0.prefix(2)) }) } ?? Set(names(in: path))
+    return try parts.filter { $0.utf8.count == 2 }.sorted().flatMap { part in
       try names(in: "\(path)/\(part)").sorted().compactMap { name in
         let pieces = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard pieces.count == 2, pieces[0].hasPrefix(part) else { return nil }
+        guard pieces.count == 2, pieces[0].hasPrefix(part), hashes?.contains(pieces[0]) ?? true else { return nil }
         var status = stat()
         let file = "\(path)/\(part)/\(name)"
         guard lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -235,10 +264,19 @@ package struct AssetFolder: Sendable {
     }
   }
 
-  /// The paths of unfinished files and unfinished downloads, and of files that were put aside as damaged.
+  /// The paths of unfinished files and unfinished downloads, and of files that were put aside as damaged. Folders are
+  /// another program's, and stay.
   func leftovers() throws -> [String] {
-    try names(in: path).filter { $0.hasPrefix("~") && $0.hasSuffix(".tmp") }.map { "\(path)/\($0)" }
-      + ["parts", "damaged"].flatMap { folder in try names(in: "\(path)/\(folder)").map { "\(path)/\(folder)/\($0)" } }
+    let drafts = try names(in: path).filter { $0.hasPrefix("~") && $0.hasSuffix(".tmp") }.map { "\(path)/\($0)" }
+    let others = try ["parts", "damaged"].flatMap { folder in
+      try names(in: "\(path)/\(folder)").map { "\(path)/\(folder)/\($0)" }
+    }
+    return (drafts + others).filter { !Self.isFolder($0) }
+  }
+
+  /// The hash in the name of a leftover, if it has one.
+  static func hash(ofLeftover path: String) -> String {
+    String(path.suffix(from: path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex).prefix(64))
   }
 
   private func names(in folder: String) throws -> [String] {
@@ -268,7 +306,6 @@ package final class AssetSource: Sendable {
   private let before: stat
   private let checksTime: Bool
   package let byteCount: Int
-  private static let pieceSize = 1 << 20
 
   /// Opens a file. Following links is for files of a person's, and not for those in the folder.
   package init(_ path: String, followsLinks: Bool) throws {
@@ -292,15 +329,16 @@ package final class AssetSource: Sendable {
 
   deinit { close(descriptor) }
 
-  /// The next bytes, nil at the end.
-  package func next() throws -> [UInt8]? {
-    var count = 0
-    let bytes = [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { buffer, initialized in
-      repeat { count = read(descriptor, buffer.baseAddress, buffer.count) } while count < 0 && errno == EINTR
-      initialized = max(0, count)
+  /// Reads a file on from where it stands, until its end or until `body` says no. The pieces share their memory, so
+  /// `body` copies what it keeps.
+  static func read(_ descriptor: Int32, _ body: (ArraySlice<UInt8>) throws -> Bool) throws {
+    var piece = [UInt8](repeating: 0, count: 1 << 20)
+    while true {
+      let count = piece.withUnsafeMutableBytes { Foundation.read(descriptor, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw AssetError.posix(.unreadable, "read a file") }
+      guard count > 0, try body(piece[..<count]) else { return }
     }
-    guard count >= 0 else { throw AssetError.posix(.unreadable, "read a file") }
-    return bytes.isEmpty ? nil : bytes
   }
 
   /// Some of the bytes, fewer at the end.
@@ -336,11 +374,11 @@ package final class AssetSource: Sendable {
   /// Returns the hash of the whole file. Each piece that is read is also passed to `body`.
   package func hash(_ body: (ArraySlice<UInt8>) throws -> Void = { _ in }) throws -> [UInt8] {
     var (hash, count) = (SHA256(), 0)
-    while let piece = try next() {
-      hash.update(piece[...])
-      try body(piece[...])
+    try Self.read(descriptor) { piece in
+      hash.update(piece)
+      try body(piece)
       count += piece.count
-      guard count <= byteCount else { break }
+      return count <= byteCount
     }
     try checkUnchanged(read: count)
     return hash.finalized()

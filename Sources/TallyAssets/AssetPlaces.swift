@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 import TallySchema
 
 extension Assets {
@@ -11,19 +12,43 @@ extension Assets {
 /// The files that other places are known to have, and those that this device waits for, in
 /// `<store>-assets/places.sqlite`. It belongs to the folder. If it is missing or damaged, later passes build it again.
 package struct AssetPlaces: Sendable {
-  private let queue: DatabaseQueue
+  private let folder: AssetFolder
+  private let connection: Connection
+
+  /// The open file, which another one replaces if it turns out to be damaged.
+  private final class Connection: Sendable {
+    private let open: Mutex<DatabaseQueue>
+    var queue: DatabaseQueue {
+      get { open.withLock { $0 } }
+      set { open.withLock { $0 = newValue } }
+    }
+
+    init(_ queue: DatabaseQueue) { open = Mutex(queue) }
+  }
 
   init(_ folder: AssetFolder) throws {
+    self.folder = folder
     try folder.make(folder.path)
-    let path = folder.path + "/places.sqlite"
+    let path = Self.path(in: folder)
     do {
-      queue = try Self.open(path)
-    } catch let error as DatabaseError where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) {
-      for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
-      queue = try AssetError.wrapping { try Self.open(path) }
+      connection = Connection(try Self.open(path))
+    } catch let error as DatabaseError where Self.isDamage(error) {
+      try Self.remove(from: folder)
+      connection = Connection(try AssetError.wrapping { try Self.open(path) })
     } catch {
       throw AssetError(.unwritable, "what is known of other places' files cannot be read: \(error)", cause: error)
     }
+  }
+
+  private static func path(in folder: AssetFolder) -> String { folder.path + "/places.sqlite" }
+
+  private static func isDamage(_ error: DatabaseError) -> Bool {
+    [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode.primaryResultCode)
+  }
+
+  private static func remove(from folder: AssetFolder) throws {
+    try folder.step()
+    for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path(in: folder) + suffix) }
   }
 
   private static func open(_ path: String) throws -> DatabaseQueue {
@@ -44,15 +69,32 @@ package struct AssetPlaces: Sendable {
             PRIMARY KEY(place, name)) WITHOUT ROWID, STRICT;
           CREATE TABLE IF NOT EXISTS wish(name TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID, STRICT;
           CREATE TABLE IF NOT EXISTS come(name TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID, STRICT;
+          CREATE TABLE IF NOT EXISTS named(name TEXT NOT NULL PRIMARY KEY, added INTEGER NOT NULL)
+            WITHOUT ROWID, STRICT;
           """)
     }
     return queue
   }
 
   private func write<T>(_ body: (Database) throws -> T) throws -> T {
-    try AssetError.wrapping { try queue.write(body) }
+    try folder.step()
+    return try using { try $0.write(body) }
   }
-  private func read<T>(_ body: (Database) throws -> T) throws -> T { try AssetError.wrapping { try queue.read(body) } }
+
+  private func read<T>(_ body: (Database) throws -> T) throws -> T { try using { try $0.read(body) } }
+
+  /// Does something with the file. Damage within it shows only when it is read; then a new one takes its place.
+  private func using<T>(_ body: (DatabaseQueue) throws -> T) throws -> T {
+    try AssetError.wrapping {
+      do {
+        return try body(connection.queue)
+      } catch let error as DatabaseError where Self.isDamage(error) {
+        try Self.remove(from: folder)
+        connection.queue = try Self.open(Self.path(in: folder))
+        return try body(connection.queue)
+      }
+    }
+  }
 
   private static func names(_ db: Database, _ sql: String, _ arguments: StatementArguments = []) throws -> Set<
     AssetName
@@ -71,8 +113,13 @@ package struct AssetPlaces: Sendable {
 
   /// Notes that a place has said to have files. What it has said within the last day need not be noted again.
   package func note(_ names: some Sequence<AssetName>, at place: String, _ now: Date) throws {
-    let recent = try reached(at: place, since: now, days: 1)
-    let news = names.filter { !recent.contains($0) }
+    // Name by name: each file that travels is noted by itself, and there may be thousands.
+    let (oldest, newest) = (Self.seconds(now) - Self.day, Self.seconds(now) + Self.day)
+    let news = try read { db in
+      let known = try db.cachedStatement(
+        sql: "SELECT 1 FROM reached WHERE place = ? AND name = ? AND at > ? AND at <= ?")
+      return try names.filter { try Int.fetchOne(known, arguments: [place, $0, oldest, newest]) == nil }
+    }
     guard !news.isEmpty else { return }
     try write { db in
       for name in news {
@@ -181,6 +228,7 @@ package struct AssetPlaces: Sendable {
 
   /// Notes that a file has come from elsewhere, and so may be evicted.
   package func noteArrival(_ name: AssetName) throws {
+    try note(named: [name])
     try write { db in
       try db.execute(sql: "DELETE FROM wish WHERE name = ?", arguments: [name])
       try db.execute(sql: "INSERT OR IGNORE INTO come VALUES(?)", arguments: [name])
@@ -189,6 +237,40 @@ package struct AssetPlaces: Sendable {
 
   /// The files that have come from elsewhere. All others were added here.
   func arrived() throws -> Set<AssetName> { try read { try Self.names($0, "SELECT name FROM come") } }
+
+  // MARK: What waits for no row
+
+  /// Notes that rows have named files since these were added. So a file need not wait for a row when the last one goes,
+  /// unless it is added again.
+  func note(named files: [(AssetName, Date)]) throws {
+    guard !files.isEmpty else { return }
+    try write { db in
+      // After a day none waits for a row.
+      let old = files.reduce(Date.distantFuture) { min($0, $1.1) }.addingTimeInterval(-7 * Double(Self.day))
+      try db.execute(sql: "DELETE FROM named WHERE added < ?", arguments: [Self.microseconds(old)])
+      for (name, added) in files {
+        try db.execute(
+          sql: "INSERT OR REPLACE INTO named VALUES(?, ?)", arguments: [name, Self.microseconds(added)])
+      }
+    }
+  }
+
+  /// The same for files that were added just now.
+  func note(named names: [AssetName]) throws {
+    try note(named: names.compactMap { name in folder.modified(name).map { (name, $0) } })
+  }
+
+  /// The files that rows have named, and when each had been added by then, in microseconds.
+  func named() throws -> [AssetName: Int] {
+    try read { db in
+      let rows = try Row.fetchAll(db, sql: "SELECT name, added FROM named")
+      return Dictionary(
+        rows.compactMap { row in AssetName(row["name"] as String).map { ($0, row["added"] as Int) } },
+        uniquingKeysWith: max)
+    }
+  }
+
+  static func microseconds(_ date: Date) -> Int { Int((date.timeIntervalSince1970 * 1e6).rounded()) }
 
   /// Notes that the app has added a file, also one that had come before.
   func noteAddition(_ name: AssetName) throws {

@@ -9,12 +9,17 @@ package struct AssetUse: Sendable {
   package var shown = Set<AssetName>()
   /// Those of them that devices get without being asked.
   package var eager = Set<AssetName>()
-  /// The hashes of files that anything names: rows, records that can be restored, fields that only a newer app knows,
-  /// the conflict journal.
-  fileprivate(set) var hashes = Set<String>()
+  /// The hashes of files that anything names, with the sizes in these names: rows, records that can be restored, fields
+  /// that only a newer app knows, the conflict journal.
+  fileprivate var sizes: [String: Set<Int>] = [:]
 
   /// Whether anything names a file with this hash.
-  package func names(_ hash: String) -> Bool { hashes.contains(hash) }
+  package func names(_ hash: String) -> Bool { sizes[hash] != nil }
+
+  /// Whether a file has another size than all names of its hash say: it has lost its end, or is on its way.
+  func knowsOtherSize(of file: AssetFolder.File) -> Bool {
+    sizes[file.hash].map { !$0.isEmpty && !$0.contains(file.byteCount) } ?? false
+  }
 }
 
 extension Assets {
@@ -84,16 +89,18 @@ extension Assets {
     }
   }
 
-  /// Copies to another store's folder what that one names, is here and is not there.
+  /// Copies to another store's folder what that one names, is here and is not there. A file that is not what its name
+  /// says, or cannot be read, keeps no other from being copied: it is missing there, and ``verify()`` here finds it.
   ///
   /// Cost: that of ``use()`` of the other store, and the files.
   package func give(to other: Assets) throws {
     guard store.file != nil, other.store.file != nil, try folder.exists else { return }
     let (source, target) = (try folder, try other.folder)
+    var given: [AssetName] = []
     for name in try source.named(other.use()) where !target.has(name) {
-      let copy = try other.add(contentsOf: URL(fileURLWithPath: source.path(of: name)), type: name.type)
-      guard copy == name else { throw AssetError(.wrongContent, "the file of \(name) is damaged") }
+      if try other.add(name, from: source.path(of: name)) { given.append(name) }
     }
+    if !given.isEmpty { try other.places().note(named: given) }
   }
 }
 
@@ -107,14 +114,15 @@ extension AssetUse {
         while let text = try names.next() {
           guard let name = AssetName(text) else { continue }
           shown.insert(name)
-          hashes.insert(name.hash)
+          sizes[name.hash, default: []].insert(name.byteCount)
           if field.download == .eager { eager.insert(name) }
         }
       }
     }
   }
 
-  /// Finds each `sha256-` that 64 hexadecimal digits follow.
+  /// Finds each `sha256-` that 64 hexadecimal digits follow, and the size after them. The bytes alone do not say where
+  /// the name ends.
   fileprivate mutating func insert(hashesIn bytes: [UInt8]) {
     let mark = Array("sha256-".utf8)
     var index = 0
@@ -122,7 +130,10 @@ extension AssetUse {
       if bytes[index] == mark[0], bytes[index..<index + mark.count].elementsEqual(mark) {
         let digits = bytes[(index + mark.count)..<(index + mark.count + 64)]
         if digits.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }) {
-          hashes.insert(String(decoding: digits, as: UTF8.self))
+          let rest = bytes[(index + mark.count + 64)...]
+          let size = rest.dropFirst().prefix(11).prefix { (0x30...0x39).contains($0) }
+          let hash = String(decoding: digits, as: UTF8.self)
+          sizes[hash, default: []].formUnion(Int(String(decoding: size, as: UTF8.self)).map { [$0] } ?? [])
         }
       }
       index += 1
@@ -131,8 +142,8 @@ extension AssetUse {
 }
 
 extension AssetFolder {
-  /// The files that are here and that anything names.
+  /// The files that are here with their whole length and that anything names.
   package func named(_ use: AssetUse) throws -> [AssetName] {
-    try files().filter { use.names($0.hash) }.compactMap(\.name)
+    try files().filter { use.names($0.hash) && !use.knowsOtherSize(of: $0) }.compactMap(\.name)
   }
 }

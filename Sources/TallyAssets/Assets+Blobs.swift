@@ -56,6 +56,7 @@ extension Assets {
   public func moveBlobs(
     of entity: String, from blob: String, to asset: String, type: String? = nil, keepsOldApps: Bool = false
   ) throws -> BlobReport {
+    finishRemovals()
     let move = try BlobMove(self, of: entity, from: blob, to: asset, type: type, keepsOldApps: keepsOldApps)
     var (report, last) = (BlobReport(), "")
     while true {

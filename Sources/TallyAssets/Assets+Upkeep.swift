@@ -8,6 +8,14 @@ import TallyWire
   import TallyFaults
 #endif
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// One file, as a list shows it.
 public struct AssetListing: Sendable, Hashable {
   /// The name by which records refer to the file.
@@ -34,7 +42,7 @@ public struct AssetReport: Sendable, Hashable {
 }
 
 extension Assets {
-  private static let day: TimeInterval = 86_400
+  static let day: TimeInterval = 86_400
   /// The days for which a file that was added here is not evicted.
   static let ownDays = 30
 
@@ -43,7 +51,8 @@ extension Assets {
   /// Cost: the folder, the columns of assets and all hidden records; no file is opened.
   /// - Throws: `AssetError`; the store's errors.
   public func list() throws -> [AssetListing] {
-    let (use, here, reached) = (try use(), Set(try folder.files().compactMap(\.name)), try reachedAnywhere())
+    let (use, reached) = (try use(), try reachedAnywhere())
+    let here = Set(try folder.files().filter { !use.knowsOtherSize(of: $0) }.compactMap(\.name))
     return here.union(use.shown).sorted { $0.text < $1.text }.map { name in
       AssetListing(
         name: name, isHere: here.contains(name), isShown: use.shown.contains(name),
@@ -66,7 +75,7 @@ extension Assets {
   /// - Throws: `AssetError`; the store's errors. Files that were put aside before stay so.
   public func verify() throws -> AssetReport {
     let folder = try folder
-    var report = AssetReport()
+    var (report, damaged) = (AssetReport(), [AssetFolder.File]())
     for file in try folder.files() {
       guard let name = file.name else { continue }
       let hash: [UInt8]
@@ -83,20 +92,24 @@ extension Assets {
         report.byteCount += file.byteCount
       } else {
         try folder.putAside(file)
-        report.damaged.append(name)
+        damaged.append(file)
       }
     }
-    report.missing = try use().shown.filter { !folder.has($0) }.sorted { $0.text < $1.text }
+    let use = try use()
+    // A file that has lost its end has another size than the name that rows have.
+    let shown = Dictionary(use.shown.map { ("\($0.hash).\($0.type)", $0) }) { one, _ in one }
+    report.damaged = damaged.compactMap { shown["\($0.hash).\($0.type)"] ?? $0.name }
+    report.missing = use.shown.filter { !folder.has($0) }.sorted { $0.text < $1.text }
     return report
   }
 
   /// Removes files that nothing has named for a day: no record that is shown or can be restored, no entry of the
   /// conflict journal. A file that no mailbox is known to have stays for the restore window: others may have its name.
   ///
-  /// An engine does so once a day, and what counts are the days on which it has found the file unnamed. After a purge,
-  /// call it with `isUrgent`: then all files go at once that nothing names, also those that were found damaged, and
-  /// those that the app has added for rows that it has not written yet. A copy in a mailbox's folder goes after the
-  /// restore window, one in a log stays.
+  /// An engine does so once a day, and what counts are the days on which it has found the file unnamed. The files of
+  /// purged records go with the purge. With `isUrgent` all files go at once that nothing names, also those that were
+  /// found damaged, and those that the app has added for rows that it has not written yet. A copy in a mailbox's folder
+  /// goes after the restore window, one in a log stays.
   ///
   /// Cost: the folder, the columns of assets, all hidden records and the conflict journal.
   /// - Parameter isUrgent: whether files go that were named until now.
@@ -176,16 +189,25 @@ extension Assets {
 }
 
 extension AssetFolder {
-  func putAside(_ file: File) throws { try putAside(file.path, "\(file.hash).\(file.type)") }
-
-  func putAside(_ name: AssetName) throws { try putAside(path(of: name), "\(name.hash).\(name.type)") }
-
-  private func putAside(_ file: String, _ name: String) throws {
+  func putAside(_ file: File) throws {
     try make(path + "/damaged")
     try locked {
-      guard rename(file, "\(path)/damaged/\(name)") == 0 || errno == ENOENT else {
+      try step()
+      guard rename(file.path, "\(path)/damaged/\(file.hash).\(file.type)") == 0 || errno == ENOENT else {
         throw AssetError.posix(.unwritable, "put a damaged file aside")
       }
+    }
+  }
+
+  /// Puts aside what another program has put where a file belongs: a folder, a link or a pipe. A plain file stays.
+  func clear(_ file: String) throws {
+    var status = stat()
+    guard lstat(file, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return }
+    try make(path + "/damaged")
+    try step()
+    let aside = "\(path)/damaged/\(URL(fileURLWithPath: file).lastPathComponent)~\(UUID().uuidString)"
+    guard rename(file, aside) == 0 || errno == ENOENT else {
+      throw AssetError.posix(.unwritable, "put aside what stands in the place of a file")
     }
   }
 }

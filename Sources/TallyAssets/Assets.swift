@@ -6,7 +6,10 @@ import TallyWire
 
 extension Store {
   /// The files that records refer to, such as pictures: they are in a folder beside the store. See ``Assets``.
-  public var assets: Assets { Assets(store: self) }
+  public var assets: Assets {
+    _ = Assets.removesFiles
+    return Assets(store: self)
+  }
 }
 
 /// The files that a store's records refer to by fields of the kind `asset`.
@@ -34,7 +37,7 @@ public struct Assets: Sendable {
 
   // MARK: Adding
 
-  /// Adds a file with these bytes. If it is there already, it is not written again.
+  /// Adds a file with these bytes. If it is there already, it is read, and is not written again unless it is damaged.
   ///
   /// ```swift
   /// let name = try store.assets.add(jpeg, type: "jpg")
@@ -46,19 +49,26 @@ public struct Assets: Sendable {
   ///   - type: the file's extension, 1 to 12 lowercase letters and digits.
   /// - Returns: the file's name, for a row.
   /// - Throws: `AssetError` of code `inMemory`, `invalidType`, `tooLarge`, `unwritable`. Then there is no file.
-  public func add(_ data: Data, type: String) throws -> AssetName { try add(bytes: Array(data), type: type) }
+  public func add(_ data: Data, type: String) throws -> AssetName {
+    try data.withUnsafeBytes { try add($0, type: type) }
+  }
 
   package func add(bytes: [UInt8], type: String) throws -> AssetName {
+    try bytes.withUnsafeBytes { try add($0, type: type) }
+  }
+
+  private func add(_ bytes: UnsafeRawBufferPointer, type: String) throws -> AssetName {
     let folder = try folder
-    let hash = Hexadecimal.text(SHA256.hash(bytes))
-    let name = try name(hash, bytes.count, type)
+    var hash = SHA256()
+    hash.update(bytes)
+    let name = try name(Hexadecimal.text(hash.finalized()), bytes.count, type)
     guard try !folder.renew(name) else {
       try noteAddition(name, folder)
       return name
     }
     let draft = try AssetFolder.Draft(in: folder)
-    try draft.append(bytes[...])
-    try draft.keep(as: name, in: folder)
+    try draft.append(bytes)
+    try draft.keep(as: name)
     try noteAddition(name, folder)
     return name
   }
@@ -69,7 +79,8 @@ public struct Assets: Sendable {
   /// let name = try store.assets.add(contentsOf: pictureURL)
   /// ```
   ///
-  /// Cost: reads and writes the file once, with 2 MiB of memory. When it returns, the copy is on the disk.
+  /// Cost: reads and writes the file once, with 1 MiB of memory, and hashes it on the way. When it returns, the copy is
+  /// on the disk.
   /// - Parameters:
   ///   - url: a plain file of at most 4 GiB, or a link to one.
   ///   - type: the extension that the copy gets; nil for the file's own, in lowercase.
@@ -84,21 +95,25 @@ public struct Assets: Sendable {
     let draft = try AssetFolder.Draft(in: folder)
     let hash = try source.hash(draft.append)
     let name = try name(Hexadecimal.text(hash), source.byteCount, type)
-    try draft.keep(as: name, in: folder)
+    try draft.keep(as: name)
     try noteAddition(name, folder)
     return name
   }
 
-  /// Adds a file with these bytes. If one of that name is there already, its bytes are read and compared.
-  @discardableResult
-  func addSound(_ bytes: [UInt8], type: String) throws -> AssetName {
-    let name = try name(Hexadecimal.text(SHA256.hash(bytes)), bytes.count, type)
+  /// Adds a copy of another store's file, if it is what its name says.
+  /// - Returns: whether it is.
+  func add(_ name: AssetName, from path: String) throws -> Bool {
     let folder = try folder
-    if folder.has(name) {
-      let hash = try AssetSource(folder.path(of: name), followsLinks: false).hash()
-      if Hexadecimal.text(hash) != name.hash { try folder.putAside(name) }
+    let draft = try AssetFolder.Draft(in: folder)
+    do {
+      let source = try AssetSource(path, followsLinks: false)
+      guard Hexadecimal.text(try source.hash(draft.append)) == name.hash else { return false }
+    } catch let error as AssetError where [.missing, .notAFile, .unreadable, .changed].contains(error.code) {
+      return false
     }
-    return try add(bytes: bytes, type: type)
+    try draft.keep(as: name)
+    try noteAddition(name, folder)
+    return true
   }
 
   private func noteAddition(_ name: AssetName, _ folder: AssetFolder) throws {
@@ -109,7 +124,7 @@ public struct Assets: Sendable {
   func checkType(_ type: String) throws {
     guard AssetName.isType(type) else {
       throw AssetError(
-        .invalidType, "\(printable(type)) is no type of a file: 1 to 12 lowercase letters and digits, such as jpg")
+        .invalidType, "\(printable(type)) is not a file type: 1 to 12 lowercase letters and digits, such as jpg")
     }
   }
 
@@ -187,10 +202,12 @@ public struct Assets: Sendable {
 }
 
 extension AssetFolder {
-  /// Makes a file that is here as new as one that was just added.
-  /// - Returns: whether it is here.
+  /// Makes a file that is here and is what its name says as new as one that was just added.
+  /// - Returns: whether it is. One that is damaged or cannot be read is to be written again.
   func renew(_ name: AssetName) throws -> Bool {
-    guard has(name) else { return false }
+    guard has(name), let source = try? AssetSource(path(of: name), followsLinks: false),
+      let hash = try? source.hash(), Hexadecimal.text(hash) == name.hash
+    else { return false }
     return try locked { has(name) && touch(path(of: name)) }
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyAssets
 import TallyStore
 
 /// Opening and closing stores.
@@ -14,6 +15,7 @@ enum OpenStore {
     do {
       let store = try open(path, timeout, isReadOnly: false)
       if isDurable { try store.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") } }
+      store.assets.finishRemovals()
       return try using(store, body)
     } catch let error as DatabaseError where isUnwritable(error) {
       throw lackOfPermission(path) ?? named(error, path)

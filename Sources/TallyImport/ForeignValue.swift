@@ -32,6 +32,7 @@ enum ForeignValue {
     guard field.kind.accepts(converted) else {
       throw Mismatch(reason: "has a value that is no \(field.kind.rawValue)")
     }
+    if let reason = field.refusal(of: converted) { throw Mismatch(reason: reason) }
     return converted
   }
 

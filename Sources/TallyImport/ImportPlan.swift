@@ -225,7 +225,7 @@ struct ImportPlan {
       if let type = column.type, !AssetName.isType(type) {
         throw StoreError(
           .invalidMap,
-          "\(table.to).\(name): \(printable(type)) is no type of a file: 1 to 12 lowercase letters and digits, such as "
+          "\(table.to).\(name): \(printable(type)) is not a file type: 1 to 12 lowercase letters and digits, such as "
             + "jpg")
       }
     }

@@ -14,6 +14,8 @@
     private let name: String
     /// The default that replaces a value that cannot be read.
     private let fallback: @Sendable () -> Value
+    /// What replaces a value that is not listed instead; nil if no values are listed.
+    private let unknown: Value?
     /// Whether null is what shows for a field that was never written: then it is nothing to speak of.
     private let takesNull: Bool
     /// Whether the column holds JSON, which may have more than the value shows.
@@ -24,14 +26,15 @@
 
     private init(
       _ name: String, _ property: EntitySchema.Property, takesNull: Bool, isJSON: Bool = false,
-      fallback: @escaping @Sendable () -> Value, decode: @escaping @Sendable (DatabaseValue) -> Value?,
-      encode: @escaping @Sendable (Value) throws -> DatabaseValue
+      fallback: @escaping @Sendable () -> Value, unknown: Value? = nil,
+      decode: @escaping @Sendable (DatabaseValue) -> Value?, encode: @escaping @Sendable (Value) throws -> DatabaseValue
     ) {
       self.name = name
       self.property = property
       self.takesNull = takesNull
       self.isJSON = isJSON
       self.fallback = fallback
+      self.unknown = unknown
       self.decode = decode
       self.encode = encode
     }
@@ -39,28 +42,34 @@
     /// A column of a coding; with a default that is the column's own if it is one literal for every record.
     private static func required(
       _ name: String, _ coding: FieldCoding<Value>, _ value: @escaping @Sendable () -> Value, isConstant: Bool,
-      wireName: String?, from source: FieldSource? = nil
+      wireName: String?, from source: FieldSource? = nil, oneOf values: [Value]? = nil, unknown: Value? = nil
     ) -> Self {
       let columnDefault = isConstant && coding.takesDefault ? coding.stored(value()) : .null
-      let field = FieldSchema(name, coding.kind, default: columnDefault, wireName: wireName, from: source)
+      let field = FieldSchema(
+        name, coding.kind, default: columnDefault, wireName: wireName, from: source, oneOf: values?.map(coding.stored),
+        unknown: unknown.map(coding.stored))
       return Self(
         name, .field(field), takesNull: columnDefault.isNull, isJSON: coding.kind == .json, fallback: value,
-        decode: { $0.isNull ? nil : coding.decode($0) }, encode: coding.encode)
+        unknown: unknown, decode: { $0.isNull ? nil : coding.decode($0) }, encode: coding.encode)
     }
 
     /// A column that may be null.
     private static func nullable<Wrapped>(
-      _ name: String, _ coding: FieldCoding<Wrapped>, wireName: String?, from source: FieldSource? = nil
+      _ name: String, _ coding: FieldCoding<Wrapped>, wireName: String?, from source: FieldSource? = nil,
+      oneOf values: [Wrapped]? = nil, unknown: Wrapped? = nil
     ) -> Self where Value == Wrapped? {
-      Self(
-        name, .field(FieldSchema(name, coding.kind, wireName: wireName, from: source)), takesNull: true,
-        isJSON: coding.kind == .json, fallback: { nil },
+      let field = FieldSchema(
+        name, coding.kind, wireName: wireName, from: source, oneOf: values?.map(coding.stored),
+        unknown: unknown.map(coding.stored))
+      return Self(
+        name, .field(field), takesNull: true, isJSON: coding.kind == .json, fallback: { nil },
+        unknown: unknown.map(Optional.some),
         decode: { $0.isNull ? .some(nil) : coding.decode($0).map(Optional.some) },
         encode: { try $0.map(coding.encode) ?? .null })
     }
 
-    /// Returns the value of the column in a row. A value that cannot be read is shown as the default, kept in `unread`,
-    /// and logged once.
+    /// Returns the value of the column in a row. A value that cannot be read is kept in `unread`. It is shown as the
+    /// default, and logged once; where the values are listed, as the one for all others.
     /// - Throws: `StoreError.unknownField` if the row has no such column.
     public func read(_ row: Row, _ unread: inout UnreadValues) throws -> Value {
       // Nil for null, and for a column that is not there.
@@ -75,8 +84,8 @@
         if isJSON, !stored.isNull { unread.keep(json: stored, for: name) }
         return value
       }
-      let value = fallback()
-      if !stored.isNull || !takesNull {
+      let value = stored.isNull ? fallback() : unknown ?? fallback()
+      if stored.isNull ? !takesNull : unknown == nil {
         FallbackLog.current.note(Record.databaseTableName, name, isNull: stored.isNull)
       }
       // A column that takes no null has one only in a row that is none of the table's, as of an outer join.
@@ -263,6 +272,30 @@
       _ name: String, default _: @autoclosure () -> Value, isConstant _: Bool, wireName _: String? = nil,
       within _: String = ""
     ) -> RefusedColumn<Refusal.RequiredPosition> { RefusedColumn() }
+  }
+
+  // MARK: - Which columns list their values
+
+  extension EntityColumn where Value: RawRepresentable & CaseIterable, Value.RawValue: FieldValue {
+    /// Returns a column of the raw values of all cases. Any other one is read as the case `unknown`.
+    public static func column(
+      _ name: String, default value: @autoclosure @escaping @Sendable () -> Value, isConstant: Bool,
+      wireName: String? = nil, from source: FieldSource? = nil, unknown: Value
+    ) -> Self {
+      required(
+        name, .raw(), value, isConstant: isConstant, wireName: wireName, from: source, oneOf: Array(Value.allCases),
+        unknown: unknown)
+    }
+  }
+
+  extension EntityColumn {
+    /// Returns a column of the raw values of all cases, or null. Any other one is read as the case `unknown`.
+    public static func column<Wrapped: RawRepresentable & CaseIterable & Sendable>(
+      _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName: String? = nil,
+      from source: FieldSource? = nil, unknown: Wrapped
+    ) -> Self where Value == Wrapped?, Wrapped.RawValue: FieldValue {
+      nullable(name, .raw(), wireName: wireName, from: source, oneOf: Array(Wrapped.allCases), unknown: unknown)
+    }
   }
 
   // MARK: - Which columns take the place of others

@@ -111,6 +111,32 @@
     within: String? = nil, download: AssetDownload = .lazy
   ) = #externalMacro(module: "TallyMacroPlugin", type: "FieldExpansion")
 
+  /// Makes the cases of an enum all values that this version of the app writes to a column.
+  ///
+  /// ```swift
+  /// @Entity struct Errand {
+  ///   enum State: String, CaseIterable { case open, done }
+  ///
+  ///   var id = RecordName<Errand>()
+  ///   @Field(unknown: State.open) var state: State = .open
+  /// }
+  /// ```
+  ///
+  /// SQL that writes any other value fails with `StoreError.typeMismatch`. A case that only a newer version has arrives
+  /// all the same: the column shows it, the property reads as `unknown`, and saving the record writes the value back
+  /// unchanged, unless the property was set to something else. Without this, such a value reads as the property's
+  /// default, and SQL may write any.
+  ///
+  /// The enum may get cases and lose them with each version.
+  /// - Parameters:
+  ///   - unknown: the case, with its type, as which the property reads any other value.
+  ///   - renamedFrom: the name under which the field was first declared.
+  ///   - from: the older field whose place it takes; see `FieldSource`.
+  @attached(peer)
+  public macro Field<Case: RawRepresentable & CaseIterable>(
+    unknown: Case, renamedFrom: String? = nil, from: FieldSource? = nil
+  ) = #externalMacro(module: "TallyMacroPlugin", type: "FieldExpansion")
+
   /// The way in which a property of an `@Entity` merges if it is not that the later write wins.
   public enum FieldMerge: Sendable {
     /// All additions of all devices count.

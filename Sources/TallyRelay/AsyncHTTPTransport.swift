@@ -83,6 +83,8 @@
       -> RelayAnswer
     {
       var answer = Self.head(response)
+      let length = answer.field("content-length").flatMap { Int($0) } ?? 0
+      answer.body.reserveCapacity(min(max(0, length), limit))
       var iterator = response.body.makeAsyncIterator()
       while let bytes = try await next(&iterator, &answer) {
         clock.note(bytes.readableBytes)

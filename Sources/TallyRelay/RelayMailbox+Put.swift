@@ -2,14 +2,14 @@ import TallyRelayProtocol
 import TallySync
 
 extension RelayMailbox {
-  /// Puts an entry in one request, or in pieces of 4 MiB if it is larger, and returns a receipt. An interrupted upload,
-  /// even one of another process, continues with the bytes that the relay does not have yet. If a proxy before the
-  /// relay accepts less in a request, pieces are smaller: see `bodyLimit`.
+  /// Puts an entry in one request, or in pieces of 4 MiB if it is larger, and returns a receipt; pieces of a file have
+  /// 1 MiB. An interrupted upload, even one of another process, continues with the bytes that the relay does not have
+  /// yet. If a proxy before the relay accepts less in a request, pieces are smaller: see `bodyLimit`.
   /// - Throws: `MailboxError`; `RelayError`, with `tooLarge` if a proxy does not even accept a piece of 4 KiB. The
   ///   relay keeps the received part of an upload for three days, and the next put continues it.
   public func put(_ upload: MailboxUpload) async throws -> MailboxReceipt {
     guard RelayNames.isEntry(upload.name) else { throw MailboxError(.invalidName, "no entry has such a name") }
-    guard upload.byteCount <= client.largestBody else { return try await putInPieces(upload) }
+    guard upload.byteCount <= largestBody(of: upload) else { return try await putInPieces(upload) }
     let bytes = try upload.bytes(from: 0, count: upload.byteCount)
     guard bytes.count == upload.byteCount else { throw MailboxError(.malformed, "an upload is shorter than it says") }
     let answer = try await send(
@@ -19,16 +19,20 @@ extension RelayMailbox {
     return try await putInPieces(upload)
   }
 
+  private func largestBody(of upload: MailboxUpload) -> Int {
+    min(client.largestBody, upload.largestPiece ?? .max)
+  }
+
   private func putInPieces(_ upload: MailboxUpload) async throws -> MailboxReceipt {
     let path = "/uploads/\(upload.name)"
     let state = try await send("HEAD", path, limit: 0)
     var offset = try Self.offset(state, in: upload)
     // Each piece moves the offset on, or another upload of the same does; a relay that does neither is none.
     var pieces = 0
-    while pieces <= upload.byteCount / client.largestBody * 8 + 64 {
+    while pieces <= upload.byteCount / largestBody(of: upload) * 8 + 64 {
       try Task.checkCancellation()
       pieces += 1
-      let count = min(client.largestBody, upload.byteCount - offset)
+      let count = min(largestBody(of: upload), upload.byteCount - offset)
       let bytes = try upload.bytes(from: offset, count: count)
       guard bytes.count == count else { throw MailboxError(.malformed, "an upload is shorter than it says") }
       var fields = Self.fields(upload)

@@ -86,8 +86,8 @@ public struct RelayMailbox: Mailbox {
     return MailboxPage(try Self.page(answer))
   }
 
-  /// Returns the bytes of an entry from an offset on, one mebibyte per request. If a request breaks off, the next one
-  /// continues there.
+  /// Returns the bytes of an entry from an offset on, half a mebibyte per request. While the caller has one piece, the
+  /// next one is on its way. If a request breaks off, the next one continues there.
   /// - Throws: `MailboxError` of code `noSuchFile` if there is no such entry, here or with the first piece;
   ///   `RelayError`, with the piece that failed.
   public func get(_ name: String, from offset: Int) async throws -> any AsyncSequence<[UInt8], any Error> {
@@ -165,57 +165,5 @@ public struct RelayMailbox: Mailbox {
     } catch {
       throw RelayError(.notARelay, "not a relay: malformed page, \(error.rawValue)")
     }
-  }
-}
-
-/// A download.
-private struct RelayPieces: AsyncSequence, AsyncIteratorProtocol {
-  let mailbox: RelayMailbox
-  let name: String
-  var offset: Int
-  var isAtEnd = false
-  /// The size of the entry, from the first answer.
-  var total: Int?
-
-  init(mailbox: RelayMailbox, name: String, offset: Int) {
-    (self.mailbox, self.name, self.offset) = (mailbox, name, offset)
-  }
-
-  func makeAsyncIterator() -> Self { self }
-
-  mutating func next() async throws -> [UInt8]? {
-    guard !isAtEnd else { return nil }
-    let last = offset + RelayLimits.rangeBytes - 1
-    let answer = try await mailbox.send(
-      "GET", "/entries/\(name)", fields: ["Range": "bytes=\(offset)-\(last)"], limit: RelayLimits.rangeBytes)
-    switch answer.status {
-    case 206:
-      let total = try Self.total(answer, from: offset)
-      guard total <= RelayLimits.entryBytes, total == self.total ?? total else {
-        throw RelayError(.notARelay, "not a relay: an entry changed its size")
-      }
-      self.total = total
-      offset += answer.body.count
-      isAtEnd = offset == total
-      return answer.body
-    case 416:
-      isAtEnd = true
-      return nil
-    default:
-      let error = RelayError(answer)
-      if error.code == .noSuchEntry { throw MailboxError(.noSuchFile, "there is no such entry", cause: error) }
-      throw error
-    }
-  }
-
-  /// Returns the size of the entry, if the answer is the part that was asked for.
-  private static func total(_ answer: RelayAnswer, from offset: Int) throws -> Int {
-    let range = answer.field("content-range") ?? ""
-    let parts = range.split(whereSeparator: { " -/".contains($0) })
-    guard parts.count == 4, parts[0] == "bytes", let first = Int(parts[1]), let last = Int(parts[2]),
-      let total = Int(parts[3]), first == offset, last < total,
-      answer.isCut ? answer.body.count <= last - first : answer.body.count == last - first + 1
-    else { throw RelayError(.notARelay, "not a relay: the answer is not the requested range") }
-    return total
   }
 }

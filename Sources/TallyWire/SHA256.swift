@@ -1,4 +1,11 @@
+#if canImport(CTallySystem)
+  internal import CTallySystem
+#endif
+
 /// SHA-256 (FIPS 180-4). For identities that hash content, not for secrets: see the decision record on hashing.
+///
+/// It uses the processor's instructions for it where there are any: those hash more than a gigabyte a second, and Swift
+/// alone a fifth of a gigabyte.
 package struct SHA256 {
   private static let initial: [UInt32] = [
     0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
@@ -8,9 +15,20 @@ package struct SHA256 {
   /// What is left of the bytes so far beyond whole blocks, and their number.
   private var rest: [UInt8] = []
   private var byteCount: UInt64 = 0
+  private let usesProcessor: Bool
 
   /// Creates a hash of nothing so far.
-  package init() {}
+  /// - Parameter isPortable: whether to do without the processor's instructions, for tests.
+  package init(isPortable: Bool = false) { usesProcessor = !isPortable && Self.hasInstructions }
+
+  /// Whether this processor has instructions for it.
+  package static let hasInstructions: Bool = {
+    #if canImport(CTallySystem)
+      tally_sha256_is_available() != 0
+    #else
+      false
+    #endif
+  }()
 
   /// The thirty-two bytes of the hash.
   package static func hash(_ bytes: [UInt8]) -> [UInt8] {
@@ -20,20 +38,22 @@ package struct SHA256 {
   }
 
   /// Takes in more bytes.
-  package mutating func update(_ bytes: ArraySlice<UInt8>) {
+  package mutating func update(_ bytes: ArraySlice<UInt8>) { bytes.withUnsafeBytes { update($0) } }
+
+  /// Takes in more bytes.
+  package mutating func update(_ bytes: UnsafeRawBufferPointer) {
     byteCount += UInt64(bytes.count)
-    var bytes = bytes
+    var start = 0
     if !rest.isEmpty {
-      let missing = bytes.prefix(64 - rest.count)
-      rest += missing
-      bytes = bytes.dropFirst(missing.count)
+      start = min(64 - rest.count, bytes.count)
+      rest += bytes[..<start]
       guard rest.count == 64 else { return }
-      compress(rest[...])
+      rest.withUnsafeBytes { compress($0) }
       rest = []
     }
-    let whole = bytes.count / 64 * 64
-    compress(bytes.prefix(whole))
-    rest += bytes.dropFirst(whole)
+    let whole = (bytes.count - start) / 64 * 64
+    compress(UnsafeRawBufferPointer(rebasing: bytes[start..<start + whole]))
+    rest += bytes[(start + whole)...]
   }
 
   /// The thirty-two bytes of the hash of all that was taken in.
@@ -41,23 +61,30 @@ package struct SHA256 {
     var end = rest + [0x80]
     end += [UInt8](repeating: 0, count: (120 - end.count % 64) % 64)
     let bitCount = byteCount * 8
-    compress((end + (0..<8).map { UInt8(truncatingIfNeeded: bitCount >> UInt64(56 - 8 * $0)) })[...])
+    end += (0..<8).map { UInt8(truncatingIfNeeded: bitCount >> UInt64(56 - 8 * $0)) }
+    end.withUnsafeBytes { compress($0) }
     return MerkleDamgard.bytes(state)
   }
 
   /// Takes in whole blocks.
-  private mutating func compress(_ blocks: ArraySlice<UInt8>) {
-    guard !blocks.isEmpty else { return }
+  private mutating func compress(_ blocks: UnsafeRawBufferPointer) {
+    guard let first = blocks.baseAddress, !blocks.isEmpty else { return }
+    #if canImport(CTallySystem)
+      if usesProcessor {
+        state.withUnsafeMutableBufferPointer {
+          tally_sha256_compress($0.baseAddress, first.assumingMemoryBound(to: UInt8.self), blocks.count / 64)
+        }
+        return
+      }
+    #endif
     // Pointers, since a relay's client hashes megabytes: an array's checks take ten times as long in a debug build.
-    blocks.withUnsafeBytes { blocks in
-      Self.constants.withUnsafeBufferPointer { constants in
-        state.withUnsafeMutableBufferPointer { state in
-          withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { words in
-            var start = 0
-            while start < blocks.count {
-              Self.compress(state, blocks, from: start, words, constants)
-              start += 64
-            }
+    Self.constants.withUnsafeBufferPointer { constants in
+      state.withUnsafeMutableBufferPointer { state in
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { words in
+          var start = 0
+          while start < blocks.count {
+            Self.compress(state, blocks, from: start, words, constants)
+            start += 64
           }
         }
       }

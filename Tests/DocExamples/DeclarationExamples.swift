@@ -50,6 +50,12 @@ struct Tag: Entity, Codable, FetchableRecord, PersistableRecord {
 
 // Sources/TallySchema/Schema/Entity.swift
 private func Sources_TallySchema_Schema_Entity_swift_3() throws {
+let games = try store.read { db in try Game.fetchAll(db) }
+_ = games
+}
+
+// Sources/TallySchema/Schema/Entity.swift
+private func Sources_TallySchema_Schema_Entity_swift_4() throws {
 let known = try RecordName<Game>(key: "chess")
 try store.write { db in try Game(id: known, name: "Chess").insert(db) }
 let chess = try store.read { db in try Game.find(db, id: known) }
@@ -58,31 +64,31 @@ _ = chess
 }
 
 // Sources/TallySchema/Schema/Entity.swift
-private func Sources_TallySchema_Schema_Entity_swift_4() throws {
+private func Sources_TallySchema_Schema_Entity_swift_5() throws {
 let history = try store.history(of: chess.name)
 _ = history
 }
 
 // Sources/TallySchema/Schema/Entity.swift
-private func Sources_TallySchema_Schema_Entity_swift_5() throws {
+private func Sources_TallySchema_Schema_Entity_swift_6() throws {
 let id = RecordName<Game>()
 _ = id
 }
 
 // Sources/TallySchema/Schema/Entity.swift
-private func Sources_TallySchema_Schema_Entity_swift_6() throws {
+private func Sources_TallySchema_Schema_Entity_swift_7() throws {
 let id = RecordName<Game>(uuid: UUID())
 _ = id
 }
 
 // Sources/TallySchema/Schema/Entity.swift
-private func Sources_TallySchema_Schema_Entity_swift_7() throws {
+private func Sources_TallySchema_Schema_Entity_swift_8() throws {
 let chess = try RecordName<Game>(key: "chess")
 _ = chess
 }
 
 // Sources/TallySchema/Schema/Entity.swift
-private func Sources_TallySchema_Schema_Entity_swift_8() throws {
+private func Sources_TallySchema_Schema_Entity_swift_9() throws {
 for conflict in try store.conflicts() {
   if let game = RecordName<Game>(conflict.name) { print("of a game: \(game)") }
 }

@@ -52,6 +52,29 @@ let product = EntitySchema(
 _ = product
 }
 
+// Sources/Tally/Tally.docc/MigrationsAndVersions.md
+private enum Sources_Tally_Tally_docc_MigrationsAndVersions_md_4 {
+struct Chore: Entity, Codable, FetchableRecord, PersistableRecord {
+  enum State: String, Codable { case open, done }
+
+  static let schema = EntitySchema(
+    "Chore", .text("title", default: ""), .text("state", default: "open", oneOf: ["open", "done"], unknown: "open"))
+  var id = RecordName<Chore>()
+  var title = ""
+  var state = State.open
+}
+}
+
+// Sources/Tally/Tally.docc/MigrationsAndVersions.md
+private enum Sources_Tally_Tally_docc_MigrationsAndVersions_md_5 {
+struct Match: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema("Game", .text("title", default: ""), .reference("rematch", to: "Game"))
+  var id = RecordName<Match>()
+  var title = ""
+  var rematch: RecordName<Match>?
+}
+}
+
 // Sources/Tally/Tally.docc/OrderedLists.md
 private enum Sources_Tally_Tally_docc_OrderedLists_md_1 {
 struct Song: Entity, Codable, FetchableRecord, PersistableRecord {

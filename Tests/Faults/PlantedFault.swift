@@ -218,6 +218,10 @@ package struct PlantedFault: OptionSet, Sendable {
 
   // MARK: Of assets
 
+  /// A blob that becomes a file counts as written when it moves.
+  package static let moveIsNow = PlantedFault(rawValue: 1 << 118)
+  /// A file that has lost its end is shown.
+  package static let lengthUnchecked = PlantedFault(rawValue: 1 << 119)
   /// What has come of a file gets its name whatever it is.
   package static let hashUnchecked = PlantedFault(rawValue: 1 << 120)
   /// A file is evicted whether another place has it or not.

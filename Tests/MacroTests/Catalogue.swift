@@ -65,6 +65,16 @@
     @Field(from: .lens("mood", .integer, .map([1: "good", 2: "bad"]))) var feeling: Mood?
   }
 
+  enum Route: String, CaseIterable { case post, bike, other }
+
+  @Entity struct Parcel: Equatable {
+    var id = RecordName<Parcel>()
+    var title = ""
+    @Field(unknown: Route.other) var route: Route = .post
+    @Field(unknown: Route.other, renamedFrom: "back", from: .lens("returned", .bool, .map([true: "post"])))
+    var wayBack: Route?
+  }
+
   @Entity struct Match: Equatable {
     var id = RecordName<Match>()
     @Field(.counter) var score = 0

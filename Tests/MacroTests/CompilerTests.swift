@@ -10,7 +10,7 @@
       import TallyMacros
 
       struct Opaque: Sendable {}
-      enum Level: String { case easy }
+      enum Level: String, CaseIterable { case easy }
       typealias PersonID = RecordName<Person>
       @Entity struct Person {
         var id = RecordName<Person>()
@@ -38,6 +38,7 @@
       "var owner: PersonID?", "var level: Level = .easy, other: Level?", "var bytes: [UInt8] = []",
       "@Field(onDelete: .deny, isIndexed: false) var owner: Person.ID?", "var names: [String: PersonID] = [:]",
       "@Field(from: .lens(\"old\", .bool, .map([true: \"easy\"]))) var level: Level?",
+      "@Field(unknown: Level.easy) var level: Level = .easy", "@Field(unknown: Level.easy) var level: Level?",
     ])
     func whatFitsCompiles(_ property: String) throws { #expect(try errors(inGameWith: property) == []) }
 
@@ -154,6 +155,7 @@
         checkouts.appendingPathComponent("GRDB.swift/Sources/GRDBSQLite/module.modulemap"),
         repository.appendingPathComponent("Sources/CZstd/module.modulemap"),
         built.folder.appendingPathComponent("CTallySQLite.build/module.modulemap"),
+        built.folder.appendingPathComponent("CTallySystem.build/module.modulemap"),
       ]
       let process = Process()
       process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

@@ -250,6 +250,12 @@
         game("@Field(renamedFrom: \"name\") var title = \"\""))
     }
 
+    @Test func aCaseForOthersIsRefusedForAPlainType() throws {
+      try expectRefused(
+        game("@Field(unknown: \"other\") var title = \"\""), at: 3, 10,
+        "'title' is no enum, and only an enum has 'unknown'", fix: "Remove 'unknown'", game("var title = \"\""))
+    }
+
     @Test func aReferenceThatIsRenamedIsRefused() throws {
       try expectRefused(
         game("@Field(renamedFrom: \"person\", onDelete: .deny) var owner: RecordName<Person>?"), at: 3, 10,

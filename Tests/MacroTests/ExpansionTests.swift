@@ -47,6 +47,22 @@
       #expect(text.contains("column(\"state\", default: \"open\", isConstant: true, from: \(source))"), "\(text)")
     }
 
+    @Test func theCaseForOthersIsPassedOn() throws {
+      let text = try Refusals.expand(
+        """
+        @Entity struct Parcel {
+          var id = RecordName<Parcel>()
+          @Field(unknown: Route.other, renamedFrom: "way") var route: Route = .post
+          @Field(unknown: Route.other, from: .lens("old", .bool, .map([true: "post"]))) var back: Route?
+        }
+        """
+      ).text
+      let column = "column(\"route\", default: .post, isConstant: true, wireName: \"way\", unknown: Route.other)"
+      #expect(text.contains("EntityColumn<Parcel, Route>.\(column)"), "\(text)")
+      let source = ".lens(\"old\", .bool, .map([true: \"post\"]))"
+      #expect(text.contains("column(\"back\", from: \(source), unknown: Route.other)"), "\(text)")
+    }
+
     @Test func selfMeansTheStructAlsoWhereTheCodeIsNested() throws {
       let text = try Refusals.expand(
         """

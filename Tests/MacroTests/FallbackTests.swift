@@ -63,6 +63,33 @@
       #expect(throws: StoreError.self) { try House(row: row) }
     }
 
+    /// As `unknown` says, and not as the default. A record that is saved gives it back, but for what was set.
+    @Test func aCaseThatIsNotListedReadsAsTheOneForOthers() throws {
+      let newer = EntitySchema(
+        "Parcel", .text("title", default: ""), .text("route", default: "post"), .text("back"))
+      let (old, new) = (try Store(inMemory: Schema(Parcel.self)), try Store(inMemory: Schema([newer])))
+      try new.write {
+        try $0.execute(sql: "INSERT INTO Parcel(id, route, back) VALUES('Parcel|~|1', 'drone', 'boat')")
+      }
+      try new.sync(with: old)
+      let parcel = try #require(try old.read { try Parcel.fetchOne($0) })
+      #expect(parcel.route == .other && parcel.wayBack == .other)
+      func stored(after change: (inout Parcel) -> Void) throws -> [String] {
+        try old.write { db in
+          var parcel = try Parcel.find(db, id: parcel.id)
+          change(&parcel)
+          try parcel.update(db)
+        }
+        try old.sync(with: new)
+        return try new.read { try String.fetchAll($0, sql: "SELECT title || ' ' || route || ' ' || back FROM Parcel") }
+      }
+      #expect(try stored { $0.title = "Books" } == ["Books drone boat"])
+      #expect(try stored { $0.route = .other } == ["Books drone boat"])
+      #expect(try stored { $0.route = .bike } == ["Books bike boat"])
+      #expect(try stored { $0.wayBack = .post } == ["Books bike post"])
+      for store in [old, new] { #expect(try store.verify().problems == []) }
+    }
+
     @Test func savingWritesBackWhatCouldNotBeRead() throws {
       let store = try store("mood = 'mixed', rank = 7, lastMood = 'mixed', address = '[3]', built = NULL")
       try store.write { db in

@@ -211,6 +211,28 @@
       #expect(try old.read { try String.fetchOne($0, sql: sql) } == "2.5 1 2")
     }
 
+    @Test func anEnumCanBeAllThatAColumnTakes() throws {
+      let routes = ["post", "bike", "other"]
+      let expected = EntitySchema(
+        "Parcel", .text("title", default: ""), .text("route", default: "post", oneOf: routes, unknown: "other"),
+        .text(
+          "wayBack", oneOf: routes, unknown: "other", renamedFrom: "back",
+          from: .lens("returned", .bool, .map([true: "post"]))))
+      #expect(Parcel.schema == expected)
+      let store = try Store(inMemory: Schema(Parcel.self))
+      try store.write { try Parcel(id: RecordName(key: "1"), title: "Books", route: .bike).insert($0) }
+      for column in ["route", "wayBack"] {
+        do {
+          try store.write { try $0.execute(sql: "UPDATE Parcel SET \(column) = 'boat'") }
+          Issue.record("\(column) took what no case has")
+        } catch let error as StoreError {
+          #expect(error.code == .typeMismatch)
+        }
+      }
+      let parcel = try #require(try store.read { try Parcel.fetchOne($0) })
+      #expect(parcel.route == .bike && parcel.wayBack == nil)
+    }
+
     @Test func aRenamedFieldIsTheSameForAnOlderVersion() throws {
       let old = try Store(
         inMemory: Schema([EntitySchema("House", deleteWins: true, .text("cost", default: "0")), Person.schema]))

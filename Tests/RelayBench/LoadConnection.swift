@@ -10,8 +10,11 @@
     let descriptor: Int32
     private var buffer: [UInt8] = []
 
-    init(_ port: Int) throws {
-      descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    init(_ port: Int) throws { descriptor = try Self.socket(to: port) }
+
+    /// A socket that is connected to a port of this machine.
+    static func socket(to port: Int) throws -> Int32 {
+      let descriptor = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
       address.sin_port = in_port_t(UInt16(port).bigEndian)
@@ -24,6 +27,7 @@
       guard descriptor >= 0, isConnected else { throw Failure(call: "connect") }
       var one: Int32 = 1
       setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
+      return descriptor
     }
 
     deinit { close(descriptor) }

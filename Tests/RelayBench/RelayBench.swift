@@ -14,15 +14,29 @@ struct RelayBench: AsyncParsableCommand {
   @Option(help: "For how many seconds they come.") var seconds = 20
   @Option(help: "How many streams follow one space.") var streams = 10_000
   @Option(help: "How many records a first sync has.") var records = 100_000
-  @Option(help: "Only some of: append, push, streams, sync, postgres.") var only: String?
+  @Option(help: "How many MB of files a first sync has.") var assets = 60
+  @Option(help: "How many KB a file has.") var assetSize = 3_000
+  @Option(help: "What chooses the bytes at which devices are killed.") var seed: UInt64 = 1
+  @Option(help: "Only some of: append, push, streams, sync, assets, postgres; with --load: load, assets.")
+  var only: String?
   @Flag(help: "One table of a relay under load, with its floor: make relay-load.") var load = false
   @Option(help: "How many streams return after a restart, with --load.") var returning = 5_000
   @Flag(help: .hidden) var serveNothing = false
+  @Option(help: .hidden) var assetDevice: String?
+  @Option(help: .hidden) var at: String?
+  @Option(help: .hidden) var token: String?
   @Option(help: "Write the table of the page to a file.") var markdown: String?
+
+  func validate() throws {
+    guard assets > 0, assetSize > 0, assets <= 100_000, assetSize <= 1_000_000 else {
+      throw ValidationError("--assets is 1 to 100000 MB, --asset-size 1 to 1000000 KB")
+    }
+  }
 
   func run() async throws {
     #if Relay
       if serveNothing { return try await BareServer.serve() }
+      if let assetDevice, let at, let token { return try await AssetDevice.run(assetDevice, at, token) }
       let folder = FileManager.default.temporaryDirectory.appendingPathComponent("relay-bench-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(at: folder) }
@@ -31,14 +45,17 @@ struct RelayBench: AsyncParsableCommand {
       func measure(_ name: String, _ body: () async throws -> [Figure]) async throws {
         guard wanted?.contains(name) ?? true else { return }
         for figure in try await body() {
-          print(figure.line)
+          print(load ? figure.row : figure.line)
           figures.append(figure)
         }
       }
+      let files = AssetBench(
+        folder: folder, byteCount: assets * 1_000_000, fileByteCount: assetSize * 1_000, seed: seed)
       if load {
-        let bench = LoadBench(folder: folder, appends: appends / 10, streams: streams, returning: returning)
-        figures = try await bench.run()
-        for figure in figures { print(figure.row) }
+        try await measure("load") {
+          try await LoadBench(folder: folder, appends: appends / 10, streams: streams, returning: returning).run()
+        }
+        try await measure("assets", files.run)
         return try write(figures)
       }
       try await measure("append") { try await AppendBench(folder: folder).run(count: appends) }
@@ -47,6 +64,7 @@ struct RelayBench: AsyncParsableCommand {
       }
       try await measure("streams") { try await StreamBench(folder: folder).run(count: streams) }
       try await measure("sync") { try await SyncBench(folder: folder).run(records: records) }
+      try await measure("assets", files.run)
       #if Postgres
         if PostgresServer.programs == nil {
           print("postgres: not measured, since no PostgreSQL server is installed (Debian: postgresql)")

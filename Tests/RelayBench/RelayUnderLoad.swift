@@ -56,7 +56,7 @@
     /// The most memory that it had, in MiB.
     var peakMemory: Double { Self.kibibytes("VmHWM", process.processIdentifier) / 1_024 }
 
-    private static func kibibytes(_ name: String, _ pid: Int32) -> Double {
+    static func kibibytes(_ name: String, _ pid: Int32) -> Double {
       let line = read("/proc/\(pid)/status").split(separator: "\n").first { $0.hasPrefix("\(name):") }
       return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Double($0) } ?? .nan
     }

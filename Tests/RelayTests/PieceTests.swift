@@ -1,5 +1,6 @@
 #if Relay
   import Foundation
+  import Synchronization
   import TallyRelay
   import TallyRelayProtocol
   @testable import TallyRelayServer
@@ -38,6 +39,30 @@
         #expect(try await send([1], at: 4_096, of: 4_097, "a", token, relay.port).status == 201)
         #expect(try await send([1], at: 0, of: 1, "b", token, relay.port).status == 201)
         #expect(try await relay.mailbox(token).status().entries == 2)
+      }
+    }
+
+    /// An entry is removed and put again with other bytes while it is read: no reader gets a part of each.
+    @Test(arguments: StorageKind.available) func aDownloadHasOneContent(_ kind: StorageKind) async throws {
+      try await RelayFixture.run(kind) { relay in
+        let mailbox = try relay.mailbox(try await relay.token())
+        let (old, new) = ([UInt8](repeating: 1, count: 2 << 20), [UInt8](repeating: 2, count: 2 << 20))
+        _ = try await mailbox.put(MailboxUpload(name: "a", bytes: old))
+        let read = Mutex([UInt8]())
+        let error = await #expect(throws: RelayError.self) {
+          for try await piece in try await mailbox.get("a", from: 0) {
+            read.withLock { $0 += piece }
+            guard read.withLock({ $0.count }) == piece.count else { continue }
+            try await mailbox.remove(["a"])
+            _ = try await mailbox.put(MailboxUpload(name: "a", bytes: new))
+          }
+        }
+        #expect(error?.code == .damaged)
+        let part = read.withLock { $0 }
+        #expect(part.count < old.count && part.allSatisfy { $0 == 1 })
+        var again: [UInt8] = []
+        for try await piece in try await mailbox.get("a", from: 0) { again += piece }
+        #expect(again == new)
       }
     }
 

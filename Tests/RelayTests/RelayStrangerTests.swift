@@ -50,5 +50,20 @@
           ])
       }
     }
+
+    /// An entry that is removed and put again has another tag, so its parts are not taken for those of the former.
+    @Test func aStrangerReadsPartsOfOneContent() async throws {
+      try await RelayFixture.run { relay in
+        let token = try await relay.token()
+        let mailbox = try relay.mailbox(token)
+        for (content, position) in [([1, 2, 3, 4, 5], 1), ([6, 7, 8, 9], 3)] as [([UInt8], Int)] {
+          _ = try await mailbox.put(MailboxUpload(name: "one", bytes: content))
+          let hex = content.map { "0\($0)" }.joined()
+          let got = try await run(relay, token, "parts", "one", "2")
+          #expect(got == ["{\"content\": \"\(hex)\", \"tag\": \"\\\"\(position).one\\\"\"}"])
+          try await mailbox.remove(["one"])
+        }
+      }
+    }
   }
 #endif

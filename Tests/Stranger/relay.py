@@ -4,6 +4,7 @@ It puts, reads and removes entries, several in one request, and checks every byt
 
     relay.py ADDRESS put NAME=FILE...      relay.py ADDRESS get NAME...
     relay.py ADDRESS remove NAME...        relay.py ADDRESS list
+    relay.py ADDRESS parts NAME BYTES      one entry, in parts of so many bytes
     relay.py bytes                         the values that Tests/RelayTests/BatchBytesTests.swift has
 
 ADDRESS is http://HOST:PORT/s/ID; the token is in the environment, as TALLY_TOKEN. Prints a line of JSON for each result.
@@ -131,14 +132,35 @@ class Client:
         self.path, self.token = "/v1/spaces/" + space, token
         self.connection = http.client.HTTPConnection(parts.hostname, parts.port)
 
+    def parts(self, name, size):
+        """An entry in parts of one tag; then once more from its second byte on, of an entry that there was before."""
+        content, total, tag = b"", None, None
+        while total is None or len(content) < total:
+            fields = {"Range": "bytes=%d-%d" % (len(content), len(content) + size - 1)}
+            if tag:
+                fields["If-Range"] = tag
+            answer, data = self.request("GET", "/entries/" + name, None, fields)
+            unit, part, total = answer.headers["Content-Range"].replace("/", " ").split()
+            total = int(total)
+            assert answer.status == 206 and unit == "bytes"
+            assert part == "%d-%d" % (len(content), len(content) + len(data) - 1) and (not tag or tag == answer.headers["ETag"])
+            content, tag = content + data, answer.headers["ETag"]
+        answer, data = self.request("GET", "/entries/" + name, None, {"Range": "bytes=1-", "If-Range": '"0.%s"' % name})
+        assert answer.status == 200 and answer.headers["Content-Range"] is None and data == content
+        return {"content": content.hex(), "tag": tag}
+
+    def request(self, method, path, body, fields):
+        fields["Authorization"] = "Bearer " + self.token
+        self.connection.request(method, self.path + path, body, fields)
+        answer = self.connection.getresponse()
+        return answer, answer.read()
+
     def ask(self, method, path, body=None):
-        fields = {"Authorization": "Bearer " + self.token}
+        fields = {}
         if body is not None:
             digest = base64.b64encode(hashlib.sha256(body).digest()).decode()
             fields["Content-Digest"] = "sha-256=:%s:" % digest
-        self.connection.request(method, self.path + path, body, fields)
-        answer = self.connection.getresponse()
-        data = answer.read()
+        answer, data = self.request(method, path, body, fields)
         if answer.status != 200:
             sys.exit("%d %s" % (answer.status, answer.headers.get("Tally-Problem")))
         return data
@@ -167,6 +189,8 @@ def main(arguments):
         found = results(client.ask("POST", "/entries", writes([(name, None) for name in rest])))
     elif verb == "get":
         found = contents(client.ask("POST", "/contents", wanted(rest)))
+    elif verb == "parts":
+        found = [client.parts(rest[0], int(rest[1]))]
     else:
         found = page(client.ask("GET", "/changes"))
     for line in found:

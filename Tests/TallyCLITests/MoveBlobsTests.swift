@@ -18,7 +18,7 @@ import Testing
     let move = ["assets", "move-blobs", "a", "Person", "image", "photo"]
     try bench.unchanged("a") {
       try bench.refused(65, ["assets", "move-blobs", "a", "Person", "name", "photo"], saying: "not a blob")
-      try bench.refused(65, move + ["--type", "J PG"], saying: "no type of a file")
+      try bench.refused(65, move + ["--type", "J PG"], saying: "not a file type")
     }
     let kept = try bench.tally(move + ["--keep-old-apps"])
     #expect(kept.status == 0 && kept.output == "moved 1 blob, 7 bytes; cleared 0\n")

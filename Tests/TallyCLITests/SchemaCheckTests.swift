@@ -93,6 +93,50 @@ import Testing
       ])
   }
 
+  /// `Item.note` with a list of values, or without.
+  private func listing(_ list: String) -> String {
+    Self.same.replacingOccurrences(of: #""note":"text""#, with: #""note":{"kind":"text"\#(list)}"#)
+  }
+
+  @Test func aListOfValuesSaysWhatBecomesOfOthers() throws {
+    #expect(
+      try check(listing(#","oneOf":["new","old"]"#)) == [
+        #"Item.note  one of "new", "old""#,
+        "  records that have another value keep it, and an enum reads it as null", "  older apps write any text",
+      ])
+    try bench.done("schema", "upgrade", "a", "new.json")
+    try bench.refused(65, ["put", "a", "Item|~|milk", "note=odd"], saying: "has a value that the schema does not list")
+    try bench.done("put", "a", "Item|~|milk", "note=old")
+    let older = "  older apps have what is new in the column and keep it, and an enum there reads it as null"
+    #expect(
+      try check(listing(#","oneOf":["new","done"],"unknown":"new""#)) == [
+        #"Item.note  also "done", no longer "old""#,
+        #"  records that have another value keep it, and an enum reads it as "new""#, older,
+      ])
+    #expect(
+      try check(listing(#","oneOf":["new","old","done"]"#)) == [#"Item.note  also "done""#, older])
+    #expect(
+      try check(listing(#","oneOf":["new","old"],"unknown":"old""#)) == [
+        #"Item.note  other values are read as "old""#, "  older apps go on with it",
+      ])
+    #expect(try check(Self.same) == ["Item.note  any text", older])
+    #expect(
+      try check(listing(#","oneOf":["new","old"]"#) + #","size":{"kind":"integer","default":1,"oneOf":[1,2]}"#) == [
+        "Item.size  new field, integer, one of 1, 2",
+        "  older apps keep it and pass it on unseen; their records have 1 in it",
+      ])
+  }
+
+  @Test func aRenamedTypeIsToldFromANewOne() throws {
+    try bench.write(Self.old.replacingOccurrences(of: #""Item""#, with: #""Thing""#), to: "new.json")
+    #expect(
+      try bench.done("schema", "check", "a", "new.json").split(separator: "\n").map(String.init) == [
+        "Thing  new type", "  if it is Item under a new name, keep that as the type: rename the Swift type alone",
+        "  older apps keep its records and pass them on unseen",
+        "Item  no longer declared; its records stay in the file", "  older apps go on with it",
+      ])
+  }
+
   @Test func typesReferencesRelationshipsAndRulesAreCompared() throws {
     try bench.write(
       """
@@ -146,6 +190,9 @@ import Testing
     (#""cents":{"kind":"integer","from":{"field":"price","kind":"real","lens":"digits"}}"#, "no such lens leads"),
     (#""cents":{"kind":"integer","from":{"field":"price","kind":"real","lens":{"scales":100}}}"#, "'scales'"),
     (#""cents":{"kind":"integer","from":{"field":"price","kind":"real","factor":100}}"#, "'factor'"),
+    (#""name":{"kind":"text","oneOff":["a"]}"#, "'oneOff'"),
+    (#""name":{"kind":"text","oneOf":["a","a"]}"#, "Item.name must list"),
+    (#""name":{"kind":"text","unknown":"a"}"#, "Item.name has an unknown value"),
   ])
   func whatOpeningTheStoreRefusesIsRefused(_ fields: String, _ message: String) throws {
     try bench.write(#"{"entities":[{"type":"Item","fields":{\#(fields)}}]}"#, to: "new.json")

@@ -257,7 +257,7 @@ import Testing
     let missing = refusal(old, map(path, folder: "none"))
     #expect(missing?.code == .invalidMap && missing?.message == "the folder of files, 'none', is not there")
     let badType = refusal(old, map(.init(column: "file", type: "JPG")))
-    #expect(badType?.code == .invalidMap && badType?.message.contains("'JPG' is no type of a file") == true)
+    #expect(badType?.code == .invalidMap && badType?.message.contains("'JPG' is not a file type") == true)
     for column in [ImportColumn(column: "name", as: .path), ImportColumn(column: "name", type: "jpg")] {
       var map = map("file", folder: ".")
       map.tables[0].fields["name"] = column

@@ -36,7 +36,8 @@ import Testing
         let kind = try #require(transaction.catalog.kind(of: "F"))
         let name = try AnyRecordName("F|~|\(key)")
         let stored = try #require(try transaction.reader.record(name, kind))
-        _ = try transaction.empty(name, kind, stored)
+        var report = CompactionReport()
+        try transaction.empty(name, kind, stored, &report)
       }
       #expect(try lab.a.verify().problems == [])
       // The way to what is no stub stays.

@@ -226,7 +226,6 @@ import Testing
     // A purge leaves nothing that names it.
     try place.store.write { try $0.execute(sql: "DELETE FROM Person") }
     try place.store.purge(try AnyRecordName("Person|~|ann"))
-    #expect(try assets.collect(isUrgent: true) == 1)
     #expect(try place.names == [])
   }
 

@@ -1,3 +1,4 @@
+import TallyTesting
 import TallyWire
 import Testing
 
@@ -33,6 +34,23 @@ import Testing
     let letters = [UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000)
     #expect(hex(SHA256.hash(letters)) == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
     #expect(hex(SHA1.hash(letters)) == "34aa973cd4c4daa4f61eeb2bdbad27316534016f")
+  }
+
+  @Test(arguments: [true, false])
+  func aHashIsTheSameWithTheProcessorsInstructionsAndWithout(isPortable: Bool) {
+    var hash = SHA256(isPortable: isPortable)
+    hash.update([UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000)[...])
+    #expect(hex(hash.finalized()) == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
+    var random = SplitMix64(seed: 256)
+    for count in 0..<300 {
+      let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+      var (one, other) = (SHA256(isPortable: isPortable), SHA256(isPortable: !isPortable))
+      let place = Int.random(in: 0...count, using: &random)
+      one.update(bytes[..<place])
+      one.update(bytes[place...])
+      other.update(bytes[...])
+      #expect(one.finalized() == other.finalized(), "\(count) bytes, divided at \(place)")
+    }
   }
 
   @Test func aHashInPiecesIsThatOfTheWhole() {

@@ -5,6 +5,7 @@ struct SBGame: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema(
     "SBGame",
     .text("title"), .integer("minutes"), .bool("lowestWins", default: false),
+    .asset("thumbnail", download: .eager), .blob("thumbnailImage"),
     .toMany("players", to: "SBPerson", ordered: true), .toMany("favorites", to: "SBPerson"))
 
   /// The people who play this game, in the order in which they take turns. A to-many relationship is a set: what one
@@ -19,6 +20,7 @@ struct SBGame: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
   var title: String?
   var minutes: Int?
   var lowestWins = false
+  var thumbnail: AssetName?
 }
 
 extension SBGame {

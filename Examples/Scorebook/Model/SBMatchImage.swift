@@ -3,8 +3,7 @@ import Tally
 /// A photograph of a match. The picture is a file beside the database; the row has its name, and every device gets the
 /// file with the next sync.
 ///
-/// The first version of the app had the picture in the row, as `image`. The schema keeps that field for devices that
-/// still have this version, and the struct does not: what is there becomes a file at each launch (`Device`).
+/// The first version of the app had the picture in the row, as `image` (`FirstVersion`).
 struct SBMatchImage: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema(
     "SBMatchImage",

@@ -20,15 +20,25 @@
     /// The first device brings the games and the people.
     func begin() throws {
       guard isFirst, try store.read({ try SBGame.fetchCount($0) }) == 0 else { return }
+      let people = try ["Ann", "Bo", "Cleo", "Dan"].enumerated().map { number, name in
+        SBPerson(name: name, avatar: try addPicture(number, light: 200))
+      }
+      let games = try Self.titles.keys.sorted().enumerated().map { number, title in
+        SBGame(
+          id: try RecordName(key: title.lowercased()), title: title, minutes: 30 + 15 * number,
+          thumbnail: try addPicture(number, light: 160))
+      }
       try store.write { db in
-        let people = ["Ann", "Bo", "Cleo", "Dan"].map { SBPerson(name: $0) }
         for person in people { try person.insert(db) }
-        for (number, title) in Self.titles.keys.sorted().enumerated() {
-          let game = SBGame(id: try RecordName(key: title.lowercased()), title: title, minutes: 30 + 15 * number)
+        for game in games {
           try game.insert(db)
           for person in people.shuffled().prefix(2) { try SBGame.players.insert(db, person.id, to: game.id) }
         }
       }
+    }
+
+    private func addPicture(_ number: Int, light: UInt8) throws -> AssetName {
+      try store.assets.add(Photograph(dark: UInt8(16 * number), light: light).png, type: "png")
     }
 
     /// Does something that people do.

@@ -13,6 +13,10 @@ struct Cast {
   let finn: SBPerson
   let chess: SBGame
   let skat: SBGame
+  /// A picture of each person.
+  let avatars = (0..<6).map { Photograph(dark: UInt8(16 * $0), light: 200) }
+  /// A picture of each game.
+  let thumbnails = (0..<2).map { Photograph(dark: UInt8(16 * $0), light: 160) }
 
   init() throws {
     ann = SBPerson(id: try RecordName(key: "ann"), name: "Ann", birthday: StoryClock.date(day: 3, "00:00"))
@@ -26,6 +30,19 @@ struct Cast {
   }
 
   var persons: [SBPerson] { [ann, ben, cleo, dora, emil, finn] }
+  var games: [SBGame] { [chess, skat] }
+
+  /// Inserts everybody and all games. The files of their pictures are there already.
+  func insert(_ db: Database, avatars: [AssetName], thumbnails: [AssetName]) throws {
+    for (var person, avatar) in zip(persons, avatars) {
+      person.avatar = avatar
+      try person.insert(db)
+    }
+    for (var game, thumbnail) in zip(games, thumbnails) {
+      game.thumbnail = thumbnail
+      try game.insert(db)
+    }
+  }
 }
 
 /// The place of an evening.

@@ -18,10 +18,10 @@ extension Story {
     terminal.act("1  The phone has a scorebook, the tablet is empty")
     let (cast, evenings) = (cast, [first, second, third])
     // First the files, then the rows that name them.
-    let pictures = try evenings.map { try phone.store.assets.add($0.photograph.png, type: "png") }
+    let (avatars, thumbnails) = (try add(cast.avatars), try add(cast.thumbnails))
+    let pictures = try add(evenings.map(\.photograph))
     try phone.does("18:00", day: 7, "enters six persons, two games, matches") { db in
-      for person in cast.persons { try person.insert(db) }
-      for game in [cast.chess, cast.skat] { try game.insert(db) }
+      try cast.insert(db, avatars: avatars, thumbnails: thumbnails)
       for (evening, picture) in zip(evenings, pictures) { try evening.insert(db, picture) }
     }
     try phone.does("18:10", day: 7, "puts Ann, Ben and Cléo down for chess, which is Ann's favorite") { db in
@@ -39,8 +39,17 @@ extension Story {
     try checkBoth("the tablet has all of it") { db in
       try SBMatch.fetchCount(db) == 3 && SBPlayer.fetchCount(db) == 7 && SBScore.fetchCount(db) == 7
     }
-    let files = try pictures.map { try tablet.store.assets.url(of: $0).map { try Data(contentsOf: $0) } }
-    check("its three pictures have come too: files beside the database", files == evenings.map(\.photograph.png))
+    let photographs = cast.avatars + cast.thumbnails + evenings.map(\.photograph)
+    let files = try (avatars + thumbnails + pictures).map { name in
+      try tablet.store.assets.url(of: name).map { try Data(contentsOf: $0) }
+    }
+    check(
+      "its pictures have come too, of six persons, two games and three matches: files beside the database",
+      files == photographs.map(\.png))
+  }
+
+  private func add(_ photographs: [Photograph]) throws -> [AssetName] {
+    try photographs.map { try phone.store.assets.add($0.png, type: "png") }
   }
 
   /// Names in a row.

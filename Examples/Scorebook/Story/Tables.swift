@@ -16,6 +16,7 @@ enum Tables {
       lines: try games.flatMap { game in
         [
           "\(text(game.title)), \(text(game.minutes)) minutes",
+          "  thumbnail: a file of \(text(game.thumbnail?.byteCount)) bytes",
           "  players: \(list(try SBGame.names(db, SBGame.players, of: game.id)))",
           "  favorite of: \(list(try SBGame.names(db, SBGame.favorites, of: game.id)))",
         ]
@@ -25,7 +26,8 @@ enum Tables {
   private static func persons(_ db: Database) throws -> TextTable {
     let persons = try SBPerson.order(Column("name")).fetchAll(db)
     let names = persons.map { text($0.name) + ($0.nickname.map { " (\($0))" } ?? "") }
-    return TextTable(title: "SBPerson", lines: [list(names)])
+    let avatars = persons.compactMap(\.avatar)
+    return TextTable(title: "SBPerson", lines: [list(names), "avatars: \(Set(avatars).count) files"])
   }
 
   private static func matches(_ db: Database) throws -> TextTable {

@@ -14,25 +14,47 @@ import Testing
       return entity
     })
 
+  /// The pictures of one entity.
+  private struct Album {
+    var entity: String
+    var blob: String
+    var pictures: [Data]
+  }
+
+  /// Avatars of people, thumbnails of games, and photographs of matches: three of each.
+  private static let albums = FirstVersion.pictures.enumerated().map { part, kind in
+    Album(entity: kind.entity, blob: kind.blob, pictures: (3 * part..<3 * part + 3).map(picture))
+  }
+  private static let marks = (0..<9).map(mark)
+
   /// A picture of many pages, with something in its middle to look for, twice in case a page ends there.
   private static func picture(_ number: Int) -> Data {
-    let half = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* (2 * number + 3) ^ $0 >> 7) })
+    let half = Data((0..<40_000).map { UInt8(truncatingIfNeeded: $0 &* (2 * number + 3) ^ $0 >> 7) })
     let mark = Data(mark(number).utf8)
     return Data([0xFF, 0xD8, 0xFF]) + half + mark + Data(count: 100) + mark + half
   }
 
   private static func mark(_ number: Int) -> String { "the middle of picture \(number)" }
 
-  private func expectPictures(_ store: Store, _ pictures: [Data]) throws {
-    let images = try store.read { db in try SBMatchImage.order(Column("id")).fetchAll(db) }
-    #expect(images.count == pictures.count)
-    for (image, picture) in zip(images, pictures) {
-      let url = try #require(try image.picture.flatMap { try store.assets.url(of: $0) })
+  private func expectPictures(_ store: Store) throws {
+    let names = try store.read { db in
+      try SBPerson.order(Column("id")).fetchAll(db).map(\.avatar)
+        + SBGame.order(Column("id")).fetchAll(db).map(\.thumbnail)
+        + SBMatchImage.order(Column("id")).fetchAll(db).map(\.picture)
+    }
+    let pictures = Self.albums.flatMap(\.pictures)
+    #expect(names.count == pictures.count)
+    for (name, picture) in zip(names, pictures) {
+      let url = try #require(try name.flatMap { try store.assets.url(of: $0) })
       #expect(url.pathExtension == "jpg")
       #expect(try Data(contentsOf: url) == picture)
     }
-    let blobs = try store.read { db in try Int.fetchOne(db, sql: "SELECT count(image) FROM SBMatchImage") }
-    #expect(blobs == 0)
+    for album in Self.albums {
+      let blobs = try store.read { db in
+        try Int.fetchOne(db, sql: "SELECT count(\(album.blob)) FROM \(album.entity)")
+      }
+      #expect(blobs == 0)
+    }
   }
 
   @Test func picturesOfTheFirstVersionBecomeFiles() throws {
@@ -40,28 +62,30 @@ import Testing
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let path = folder.appendingPathComponent("scores.tally").path
-    let pictures = (0..<3).map(Self.picture)
     let old = try Store(path: path, schema: Self.first)
     try old.write { db in
-      for (number, picture) in pictures.enumerated() {
-        try db.execute(
-          sql: "INSERT INTO SBMatchImage(id, caption, image) VALUES(?, 'The table', ?)",
-          arguments: ["SBMatchImage|~|\(number)", picture])
+      for album in Self.albums {
+        for (number, picture) in album.pictures.enumerated() {
+          try db.execute(
+            sql: "INSERT INTO \(album.entity)(id, \(album.blob)) VALUES(?, ?)",
+            arguments: ["\(album.entity)|~|\(number)", picture])
+        }
       }
     }
     try old.close()
-    #expect(try pictures.indices.allSatisfy { try isIn(folder, Self.mark($0)) })
+    #expect(try Self.marks.allSatisfy { try isIn(folder, $0) })
 
     let store = try Store(path: path, schema: scorebookSchema)
-    let report = try store.assets.moveBlobs(of: "SBMatchImage", from: "image", to: "picture")
-    #expect(report.moved == 3 && report.byteCount == pictures.reduce(0) { $0 + $1.count })
-    try expectPictures(store, pictures)
-    #expect(try store.compact(vacuum: .full).reclaimed >= report.byteCount / 2)
+    let reports = try FirstVersion.movePictures(in: store)
+    #expect(reports.map(\.moved) == [3, 3, 3])
+    #expect(reports.map(\.byteCount) == Self.albums.map { $0.pictures.reduce(0) { $0 + $1.count } })
+    try expectPictures(store)
+    #expect(try store.compact(vacuum: .full).reclaimed >= reports.reduce(0) { $0 + $1.byteCount } / 2)
 
     let other = try Store(path: folder.appendingPathComponent("other.tally").path, schema: scorebookSchema)
     let result = try store.sync(with: other)
     #expect(result.isConverged)
-    try expectPictures(other, pictures)
+    try expectPictures(other)
     try other.close()
     try store.close()
     // What is left of a page that is in use again goes only when the file is built anew.
@@ -70,7 +94,7 @@ import Testing
       try database.vacuum()
       try database.close()
     }
-    #expect(try pictures.indices.allSatisfy { try !isIn(folder, Self.mark($0)) })
+    #expect(try Self.marks.allSatisfy { try !isIn(folder, $0) })
   }
 
   /// Whether a text is in any file of the folder itself; the files of assets are in folders below.

@@ -78,7 +78,11 @@ extension SchemaChange {
     let news = merged.entities.flatMap { entity -> [SchemaChange] in
       guard let before = old[entity.type] else {
         let older = "older apps keep its records and pass them on unseen"
-        return [SchemaChange(kind: .newType, type: entity.type, text: "new type", olderApps: older)]
+        var change = SchemaChange(kind: .newType, type: entity.type, text: "new type", olderApps: older)
+        if let other = old.entities.first(where: { next[$0.type] == nil && $0.mayBe(entity) }) {
+          change.notes = ["if it is \(other.type) under a new name, keep that as the type: rename the Swift type alone"]
+        }
+        return [change]
       }
       return fields(before, next[entity.type], entity) + references(before, entity) + relationships(before, entity)
         + rules(before, entity) + unique(before, entity)
@@ -87,29 +91,60 @@ extension SchemaChange {
   }
 
   private static func fields(_ old: EntitySchema, _ next: EntitySchema?, _ merged: EntitySchema) -> [SchemaChange] {
-    merged.fields.compactMap { field in
+    merged.fields.flatMap { field -> [SchemaChange] in
       guard let before = old.fields.first(where: { $0.wireName == field.wireName }) else {
-        return newField(field, old, next, merged)
+        return [newField(field, old, next, merged)]
       }
+      var changes: [SchemaChange] = []
       if before.name != field.name {
-        return SchemaChange(
-          kind: .renamedField, type: old.type, property: field.name, text: "renamed from \(before.name)",
-          olderApps: "older apps go on under the name that they know")
+        changes.append(
+          SchemaChange(
+            kind: .renamedField, type: old.type, property: field.name, text: "renamed from \(before.name)",
+            olderApps: "older apps go on under the name that they know"))
       }
-      guard before.download != field.download || before.within != field.within else { return nil }
-      let text = field.download.map { "downloaded \($0.rawValue)" } ?? "a position within \(field.within ?? "")"
-      return SchemaChange(kind: .changedField, type: old.type, property: field.name, text: text)
+      if before.download != field.download || before.within != field.within {
+        let text = field.download.map { "downloaded \($0.rawValue)" } ?? "a position within \(field.within ?? "")"
+        changes.append(SchemaChange(kind: .changedField, type: old.type, property: field.name, text: text))
+      }
+      return changes + [values(before, field, old.type)].compactMap { $0 }
     }
+  }
+
+  /// A change of the values that a field lists.
+  private static func values(_ before: FieldSchema, _ field: FieldSchema, _ type: String) -> SchemaChange? {
+    guard before.oneOf != field.oneOf || before.unknown != field.unknown else { return nil }
+    let come = field.oneOf?.filter { before.oneOf?.contains($0) != true } ?? []
+    let gone = before.oneOf?.filter { field.oneOf?.contains($0) == false } ?? []
+    let texts = [
+      before.oneOf == nil ? "one of \(field.list(come))" : come.isEmpty ? nil : "also \(field.list(come))",
+      gone.isEmpty ? nil : "no longer \(field.list(gone))", field.oneOf == nil ? "any \(field.kind.rawValue)" : nil,
+    ]
+    var change = SchemaChange(
+      kind: .changedField, type: type, property: field.name,
+      text: texts.compactMap { $0 }.joined(separator: ", "), olderApps: goOn)
+    if change.text.isEmpty { change.text = "other values are read as \(field.list([field.readAs]))" }
+    if before.oneOf == nil || !gone.isEmpty {
+      change.notes = ["records that have another value keep it, and an enum reads it as \(field.list([field.readAs]))"]
+    }
+    if before.oneOf == nil {
+      change.olderApps = "older apps write any \(field.kind.rawValue)"
+    } else if !come.isEmpty || field.oneOf == nil {
+      change.olderApps =
+        "older apps have what is new in the column and keep it, and an enum there reads it as "
+        + before.list([before.readAs])
+    }
+    return change
   }
 
   private static func newField(
     _ field: FieldSchema, _ old: EntitySchema, _ next: EntitySchema?, _ merged: EntitySchema
   ) -> SchemaChange {
-    let said = printable(FieldType.field(field.kind).json(field.defaultValue).text)
+    let said = field.list([field.defaultValue])
     var change = SchemaChange(
       kind: .newField, type: old.type, property: field.name,
       text: "new field, \(field.kind.rawValue)\(field.keep.map { ", the \($0.rawValue)" } ?? "")",
       olderApps: "\(passedOn); their records have \(said) in it")
+    if let values = field.oneOf { change.text += ", one of \(field.list(values))" }
     if let source = field.source {
       change.text += ", in the place of \(source.field), \(source.kind.withArticle)"
       change.notes = ["it shows whichever of the two was written last, seen through the lens; nothing is sent"]
@@ -222,9 +257,22 @@ extension SchemaChange {
 
 extension EntitySchema {
   fileprivate func has(_ field: FieldSchema) -> Bool { fields.contains { $0.wireName == field.wireName } }
+
+  /// Whether a type that is gone may be another one under a new name.
+  fileprivate func mayBe(_ new: EntitySchema) -> Bool {
+    fields.contains { field in new.fields.contains { $0.wireName == field.wireName && field.mayBe($0) } }
+  }
 }
 
 extension FieldSchema {
   /// Whether a field that is gone may be another one under a new name.
   fileprivate func mayBe(_ new: FieldSchema) -> Bool { kind == new.kind && keep == new.keep }
+
+  /// The value as which an enum reads one that is not listed.
+  fileprivate var readAs: Value { unknown ?? defaultValue }
+
+  /// Values as the tool prints them.
+  fileprivate func list(_ values: [Value]) -> String {
+    values.map { printable(FieldType.field(kind).json($0).text) }.joined(separator: ", ")
+  }
 }

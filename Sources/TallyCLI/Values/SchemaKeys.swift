@@ -8,7 +8,9 @@ enum SchemaKeys {
     guard case .object(let members) = file, case .array(let entities)? = members["entities"] else { return }
     for entity in entities {
       try check(entity, ["type", "fields", "references", "relationships", "deleteWins", "follows", "unique"])
-      try checkMembers(entity, "fields", ["kind", "default", "wireName", "within", "keep", "download", "from"])
+      try checkMembers(
+        entity, "fields",
+        ["kind", "default", "wireName", "within", "keep", "download", "from", "oneOf", "unknown"])
       try checkSources(entity)
       try checkMembers(entity, "references", ["to", "onDelete", "isIndexed"])
       try checkMembers(entity, "relationships", ["to", "ordered"])

@@ -19,7 +19,7 @@
       var isCounter: Bool
       /// `.greatest` or `.least`, as it is written.
       var extremum: String?
-      /// `from`, `onDelete`, `isIndexed`, `within` and `download`, as they are written.
+      /// `from`, `unknown`, `onDelete`, `isIndexed`, `within` and `download`, as they are written.
       var otherArguments: [String]
 
       /// The default value of the initializer's parameter.

@@ -26,9 +26,9 @@
 
     var renamedFrom: String? { self["renamedFrom"]?.expression.plainString }
 
-    /// `from`, `onDelete`, `isIndexed`, `within` and `download`, as they are written.
+    /// `from`, `unknown`, `onDelete`, `isIndexed`, `within` and `download`, as they are written.
     var otherArguments: [String] {
-      ["from", "onDelete", "isIndexed", "within", "download"].compactMap {
+      ["from", "unknown", "onDelete", "isIndexed", "within", "download"].compactMap {
         self[$0]?.with(\.trailingComma, nil).trimmedDescription
       }
     }
@@ -111,6 +111,7 @@
       }
       for (label, kind) in [
         ("onDelete", "a reference"), ("isIndexed", "a reference"), ("within", "a position"), ("download", "an asset"),
+        ("unknown", "an enum"),
       ] {
         guard let argument = self[label], type.wrapped.isPlain else { continue }
         let noun = String(kind.split(separator: " ")[1])

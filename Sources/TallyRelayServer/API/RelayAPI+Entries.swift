@@ -11,9 +11,12 @@
       -> Response
     {
       let entry = try await store.entry(name, in: bearer.space)
+      // An entry that is removed and put again has another position.
+      let tag = "\"\(entry.position).\(name)\""
       let range: ByteRange
       do {
-        range = try ByteRange(request.headers[.range], size: entry.size)
+        let isOfThis = request.headers[.ifRange].map { $0 == tag } ?? true
+        range = try ByteRange(isOfThis ? request.headers[.range] : nil, size: entry.size)
       } catch let problem as RelayProblem {
         var response = try Response(problem, isHead: false)
         response.headers[.contentRange] = "bytes */\(entry.size)"
@@ -21,7 +24,7 @@
       }
       var fields: Response.Fields = [(.acceptRanges, "bytes")]
       if !range.isWhole { fields.append((.contentRange, range.field)) }
-      fields.append((.eTag, "\"\(name)\""))
+      fields.append((.eTag, tag))
       // A large one is written row by row: one that the system has not taken yet, and the next.
       AnswerWatch.keep(
         try answers.room(for: min(range.end - range.first, 2 * RelayStore.chunkBytes), of: bearer.hash), on: channel)

@@ -48,41 +48,39 @@
       let pipeline = channel.pipeline.syncOperations
       let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
       let watch = RequestWatch(connections, longestRest)
-      try pipeline.addHandler(Pieces(watch), position: .before(decoder))
-      try pipeline.addHandler(watch, position: .after(decoder))
-      if connections.isOverTLS { try pipeline.addHandler(Records(watch), position: .first) }
-    }
-
-    /// Sees the bytes of TLS before they are decrypted.
-    private final class Records: ChannelInboundHandler {
-      typealias InboundIn = ByteBuffer
-      typealias InboundOut = ByteBuffer
-
-      private let watch: RequestWatch
-
-      init(_ watch: RequestWatch) { self.watch = watch }
-
-      func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        watch.enciphered += unwrapInboundIn(data).readableBytes
-        context.fireChannelRead(data)
-        watch.noteRecord(context.channel)
-      }
-    }
-
-    /// Sees the bytes before they are decoded.
-    private final class Pieces: ChannelInboundHandler {
-      typealias InboundIn = ByteBuffer
-      typealias InboundOut = ByteBuffer
-
-      private let watch: RequestWatch
-
-      init(_ watch: RequestWatch) { self.watch = watch }
-
-      func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let bytes = unwrapInboundIn(data).readableBytes
+      let pieces = Bytes { _ in
         (watch.hasHead, watch.bodyBytes, watch.enciphered) = (false, 0, 0)
+      } after: {
+        watch.note($0, $1)
+      }
+      try pipeline.addHandler(pieces, position: .before(decoder))
+      try pipeline.addHandler(watch, position: .after(decoder))
+      guard connections.isOverTLS else { return }
+      let records = Bytes {
+        watch.enciphered += $0
+      } after: { _, channel in
+        watch.noteRecord(channel)
+      }
+      try pipeline.addHandler(records, position: .first)
+    }
+
+    /// Sees the bytes before the next handler makes something of them, and again afterwards.
+    private final class Bytes: ChannelInboundHandler {
+      typealias InboundIn = ByteBuffer
+      typealias InboundOut = ByteBuffer
+
+      private let before: (_ count: Int) -> Void
+      private let after: (_ count: Int, any Channel) -> Void
+
+      init(before: @escaping (_ count: Int) -> Void, after: @escaping (_ count: Int, any Channel) -> Void) {
+        (self.before, self.after) = (before, after)
+      }
+
+      func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let count = unwrapInboundIn(data).readableBytes
+        before(count)
         context.fireChannelRead(data)
-        watch.note(bytes, context.channel)
+        after(count, context.channel)
       }
     }
 

@@ -48,6 +48,33 @@ extension Entity {
   public static var databaseTableName: String { schema.type }
 }
 
+extension Entity where Self: FetchableRecord & Decodable {
+  /// Decodes a row. If that fails, values that their fields do not list are read as `unknown`: an enum's case that only
+  /// a newer version of the app has does not make a fetch fail.
+  ///
+  /// ```swift
+  /// let games = try store.read { db in try Game.fetchAll(db) }
+  /// ```
+  ///
+  /// The row keeps its values. GRDB's `update` and `save` write all that a struct has, so they also write what was read
+  /// in place of such a value; `updateChanges` writes only what the app has changed. See ``FieldSchema/oneOf``.
+  public init(row: Row) throws {
+    do {
+      self = try FetchableRecordDecoder().decode(Self.self, from: row)
+    } catch {
+      var values = Dictionary(row.map { ($0, $1) }) { first, _ in first }
+      let unlisted = Self.schema.fields.filter { field in
+        values[field.name].map { !$0.isNull && field.oneOf?.contains(Value($0)) == false } ?? false
+      }
+      for field in unlisted { values[field.name] = (field.unknown ?? field.defaultValue).databaseValue }
+      guard !unlisted.isEmpty, let known = try? FetchableRecordDecoder().decode(Self.self, from: Row(values)) else {
+        throw error
+      }
+      self = known
+    }
+  }
+}
+
 /// The name of a record of one entity: `Type|~|UUID`. The `id` column and reference columns hold it.
 ///
 /// ```swift

@@ -8,17 +8,28 @@ extension EntitySchema.Property {
   /// ```
   ///
   /// A text merges as a whole. The default is part of the schema and cannot change.
+  ///
+  /// With a list of values, as in `.text("state", default: "open", oneOf: ["open", "done"])`, this app's write of any
+  /// other value fails with `StoreError.typeMismatch`, unless the record already has it. What a newer version of the
+  /// app writes arrives all the same: the column shows it, and it stays as it is. An enum that cannot have it is read
+  /// as `unknown`, so the fetch goes on. GRDB's `update` then writes that back; `updateChanges` and `@Entity` do not.
   /// - Parameters:
   ///   - name: the column's name.
   ///   - value: the value of records that have none; nil for null.
+  ///   - values: all values that this version of the app knows; nil for any. A later version may list others.
+  ///   - unknown: the listed value as which an enum reads any other one; the default unless given.
   ///   - oldName: the name under which the column was first declared, if it was renamed since. Keep it however often
   ///     the column is renamed, because other devices continue to use it.
   ///   - source: the older field whose place it takes; see ``FieldSource``.
   /// - Returns: the column, for a schema.
   public static func text(
-    _ name: String, default value: String? = nil, renamedFrom oldName: String? = nil, from source: FieldSource? = nil
+    _ name: String, default value: String? = nil, oneOf values: [String]? = nil, unknown: String? = nil,
+    renamedFrom oldName: String? = nil, from source: FieldSource? = nil
   ) -> Self {
-    .field(FieldSchema(name, .text, default: Value(text: value), wireName: oldName, from: source))
+    .field(
+      FieldSchema(
+        name, .text, default: Value(text: value), wireName: oldName, from: source, oneOf: values?.map(Value.text),
+        unknown: unknown.map(Value.text)))
   }
   /// Declares a column of signed 64-bit integers, NOT NULL if it has a default.
   ///
@@ -36,17 +47,20 @@ extension EntitySchema.Property {
   /// - Parameters:
   ///   - name: the column's name.
   ///   - value: the value of records that have none; nil for null. It is part of the schema and cannot change.
+  ///   - values: all values that this version of the app knows, as for a `text`; nil for any.
+  ///   - unknown: the listed value as which an enum reads any other one; the default unless given.
   ///   - extremum: which of all values the column keeps; nil for the one that was written last. It cannot change.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
   ///   - source: the older field whose place it takes; see ``FieldSource``.
   /// - Returns: the column, for a schema.
   public static func integer(
-    _ name: String, default value: Int64? = nil, keep extremum: Extremum? = nil, renamedFrom oldName: String? = nil,
-    from source: FieldSource? = nil
+    _ name: String, default value: Int64? = nil, oneOf values: [Int64]? = nil, unknown: Int64? = nil,
+    keep extremum: Extremum? = nil, renamedFrom oldName: String? = nil, from source: FieldSource? = nil
   ) -> Self {
     .field(
       FieldSchema(
-        name, .integer, default: value.map(Value.integer) ?? .null, wireName: oldName, keep: extremum, from: source))
+        name, .integer, default: value.map(Value.integer) ?? .null, wireName: oldName, keep: extremum, from: source,
+        oneOf: values?.map(Value.integer), unknown: unknown.map(Value.integer)))
   }
   /// Declares a column of numbers to which devices add, NOT NULL. Concurrent additions all count.
   ///

@@ -24,8 +24,8 @@ extension EntitySchema {
     }
     guard column >= fields.count else {
       let field = fields[column]
-      guard field.kind.accepts(value) else {
-        throw StoreError(.typeMismatch, "\(name).\(field.name) is not \(field.kind.withArticle)")
+      if let reason = field.refusal(of: value) {
+        throw StoreError(.typeMismatch, "\(name).\(field.name) \(reason)")
       }
       return
     }
@@ -42,6 +42,33 @@ extension EntitySchema {
   package func check(_ target: AnyRecordName, as relationship: RelationshipSchema) throws(StoreError) {
     guard target.hasType(relationship.to) else {
       throw StoreError(.typeMismatch, "\(type).\(relationship.name) holds \(relationship.to), not \(target.type)")
+    }
+  }
+}
+
+extension FieldSchema {
+  /// Why a value other than null cannot be written to the field; nil if it can.
+  package func refusal(of value: Value) -> String? {
+    guard kind.accepts(value) else { return "is not \(kind.withArticle)" }
+    return oneOf?.contains(value) == false ? "has a value that the schema does not list" : nil
+  }
+
+  /// - Throws: `StoreError.invalidSchema`.
+  func checkValues(_ type: String) throws(StoreError) {
+    guard let oneOf else {
+      guard unknown == nil else {
+        throw StoreError(.invalidSchema, "\(type).\(name) has an unknown value, but lists no values")
+      }
+      return
+    }
+    let isList = (1...Lens.maximumPairs).contains(oneOf.count) && Set(oneOf).count == oneOf.count
+    guard isList, [.text, .integer].contains(kind), keep == nil, oneOf.allSatisfy(kind.accepts),
+      defaultValue.isNull || oneOf.contains(defaultValue), unknown.map(oneOf.contains) != false
+    else {
+      throw StoreError(
+        .invalidSchema,
+        "\(type).\(name) must list 1 to \(Lens.maximumPairs) different texts or integers, its default and its unknown "
+          + "value among them")
     }
   }
 }

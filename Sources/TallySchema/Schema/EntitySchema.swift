@@ -32,11 +32,19 @@ public struct FieldSchema: Sendable, Hashable {
   public var download: AssetDownload?
   /// The older field whose place it takes, with the lens between the two; nil for most fields.
   public var source: FieldSource?
+  /// The values that this version of the app knows, for a text or integer of which it knows all; nil for any. They may
+  /// change: a value that only a newer version lists stays in the column and on the wire.
+  public var oneOf: [Value]?
+  /// The listed value that stands for one that is not, where a struct cannot show that; nil for the default.
+  public var unknown: Value?
+  /// Whether this is a blob with a default of which its JSON says null: earlier builds wrote no other.
+  package var isDefaultUnsaid = false
 
   /// Creates a column. Its wire name is its name unless another one is given.
   public init(
     _ name: String, _ kind: FieldKind, default defaultValue: Value = .null, wireName: String? = nil,
-    within: String? = nil, keep: Extremum? = nil, download: AssetDownload? = nil, from source: FieldSource? = nil
+    within: String? = nil, keep: Extremum? = nil, download: AssetDownload? = nil, from source: FieldSource? = nil,
+    oneOf: [Value]? = nil, unknown: Value? = nil
   ) {
     self.name = name
     self.kind = kind
@@ -46,6 +54,8 @@ public struct FieldSchema: Sendable, Hashable {
     self.keep = keep
     self.download = kind == .asset ? download ?? .lazy : download
     self.source = source?.fitted(to: kind)
+    self.oneOf = oneOf
+    self.unknown = unknown
   }
 }
 
@@ -128,10 +138,10 @@ public enum SeedFollowing: String, Sendable, Codable {
 /// Every table has an undeclared column `id`. A field with a default is NOT NULL; every other column can be null.
 ///
 /// A later release may add entities, fields, references and relationships, rename fields (`renamedFrom:`), and change
-/// delete rules, ``deleteWins``, ``follows``, ``unique`` and indexes. It may omit what it no longer uses: the data
-/// stays in the file and on other devices. It cannot change a field's kind or default, or the type that a reference
-/// names: opening the store then throws `StoreError.incompatibleSchema`. Declare a field under a new name instead; with
-/// `from:` it takes the place of the old one, also for older versions of the app (``FieldSource``).
+/// delete rules, ``deleteWins``, ``follows``, ``unique``, lists of values (`oneOf:`) and indexes. It may omit what it
+/// no longer uses: the data stays in the file and on other devices. It cannot change a field's kind or default, or the
+/// type that a reference names: opening the store then throws `StoreError.incompatibleSchema`. Declare a field under a
+/// new name instead; with `from:` it takes the place of the old one, also for older versions (``FieldSource``).
 ///
 /// Mistakes, such as an invalid name, are reported as `StoreError.invalidSchema` when a store is opened, and by
 /// ``Schema/validate()``.
@@ -148,7 +158,7 @@ public struct EntitySchema: Sendable, Hashable {
   }
 
   /// The type, which is also the table's name and the first part of the records' names: a letter, then letters, digits
-  /// and underscores, at most 64 bytes. It cannot change, even if the Swift type is renamed.
+  /// and underscores, at most 64 bytes. It cannot change; the Swift type may have any name, and another one later.
   public var type: String
   /// The columns with values, in the order of their declaration.
   public var fields: [FieldSchema]

@@ -62,8 +62,8 @@ public struct Lens: Sendable, Hashable {
 ///
 /// The older column stays in the table. It need not be declared, nor be in the app's struct. What a field takes the
 /// place of is decided when the field is first declared, and remains so.
-/// Cost: an insert takes 1.7 times and an update of the field twice the instructions of one without a source. The first
-/// opening with it writes each row that has an older value.
+/// Cost: an insert takes 1.3 times and an update of the field 1.6 times the instructions of one without a source. The
+/// first opening with it writes each row that has an older value.
 public struct FieldSource: Sendable, Hashable {
   /// The older field's name, with which it was first declared.
   public var field: String
@@ -109,7 +109,7 @@ extension Lens {
     switch rule {
     case .scale(let factor): Self.scaled(value, by: factor, kind)
     case .digits: Self.spelled(value, kind)
-    case .map(let pairs): pairs.first { $0.older == kind.fitted(value) || $0.older == value }?.newer
+    case .map(let pairs): pairs.first { $0.older == value }?.newer
     }
   }
 

@@ -48,7 +48,7 @@ extension EntitySchema {
         continue
       }
       let isSame = fields[index].kind == field.kind && fields[index].keep == field.keep
-      guard isSame, fields[index].defaultValue == field.defaultValue else {
+      guard isSame, fields[index].isDefaultUnsaid || fields[index].defaultValue == field.defaultValue else {
         throw StoreError(
           .incompatibleSchema,
           "\(type).\(field.name) changes its kind, default or what it keeps, which a field cannot: declare a new field under another name"

@@ -8,10 +8,11 @@ import TallyCRDT
 ///   "relationships": {"players": {"to": "SBPerson"}}}]}
 /// ```
 /// A field can also be `{"kind":"text","default":"…","wireName":"…"}`, and a position is
-/// `{"kind":"position","within":"list"}`; a number may have `"keep":"greatest"`, an asset `"download":"eager"`. A field
-/// that takes the place of another one has `"from":{"field":"price","kind":"real","lens":{"scale":100}}`, or for the
-/// lens `"digits"` or `{"map":[[false,"open"],[true,"done"]]}`, and may have `"keepsOldApps":false`. Beside them may
-/// stand `"deleteWins": true`, `"follows": "perField"` and `"unique": [{"fields": ["name"], "policy": "rename"}]`.
+/// `{"kind":"position","within":"list"}`; a number may have `"keep":"greatest"`, an asset `"download":"eager"`, a text
+/// or an integer `"oneOf":["open","done"]` and `"unknown":"open"`. A field that takes the place of another one has
+/// `"from":{"field":"price","kind":"real","lens":{"scale":100}}`, or for the lens `"digits"` or
+/// `{"map":[[false,"open"],[true,"done"]]}`, and may have `"keepsOldApps":false`. Beside them may stand
+/// `"deleteWins": true`, `"follows": "perField"` and `"unique": [{"fields": ["name"], "policy": "rename"}]`.
 extension Schema {
   /// Reads a schema from JSON and checks its rules.
   ///
@@ -120,16 +121,19 @@ extension EntitySchema: Codable {
 private struct FieldCoding: Codable {
   var kind: String
   var defaultValue: ScalarCoding?
+  var isDefaultUnsaid = false
   var wireName: String?
   var within: String?
   var keep: String?
   var download: AssetDownload?
   var source: SourceCoding?
+  var oneOf: [ScalarCoding]?
+  var unknown: ScalarCoding?
 
   private enum Key: String, CodingKey {
     case kind
     case defaultValue = "default"
-    case wireName, within, keep, download
+    case wireName, within, keep, download, oneOf, unknown
     case source = "from"
   }
 
@@ -142,6 +146,8 @@ private struct FieldCoding: Codable {
     keep = field.keep?.rawValue
     download = field.download == .lazy ? nil : field.download
     source = field.source.map(SourceCoding.init)
+    oneOf = field.oneOf?.map(ScalarCoding.init)
+    unknown = field.unknown.map(ScalarCoding.init)
   }
 
   init(from decoder: any Decoder) throws {
@@ -152,16 +158,19 @@ private struct FieldCoding: Codable {
     let container = try decoder.container(keyedBy: Key.self)
     kind = try container.decode(String.self, forKey: .kind)
     defaultValue = try container.decodeIfPresent(ScalarCoding.self, forKey: .defaultValue)
+    isDefaultUnsaid = kind == FieldKind.blob.rawValue && defaultValue == nil && container.contains(.defaultValue)
     wireName = try container.decodeIfPresent(String.self, forKey: .wireName)
     within = try container.decodeIfPresent(String.self, forKey: .within)
     keep = try container.decodeIfPresent(String.self, forKey: .keep)
     download = try container.decodeIfPresent(AssetDownload.self, forKey: .download)
     source = try container.decodeIfPresent(SourceCoding.self, forKey: .source)
+    oneOf = try container.decodeIfPresent([ScalarCoding].self, forKey: .oneOf)
+    unknown = try container.decodeIfPresent(ScalarCoding.self, forKey: .unknown)
   }
 
   func encode(to encoder: any Encoder) throws {
     let isPlain = defaultValue == nil && wireName == nil && within == nil && keep == nil && download == nil
-    guard !isPlain || source != nil else {
+    guard !isPlain || source != nil || oneOf != nil else {
       var container = encoder.singleValueContainer()
       return try container.encode(kind)
     }
@@ -173,6 +182,8 @@ private struct FieldCoding: Codable {
     try container.encodeIfPresent(keep, forKey: .keep)
     try container.encodeIfPresent(download, forKey: .download)
     try container.encodeIfPresent(source, forKey: .source)
+    try container.encodeIfPresent(oneOf, forKey: .oneOf)
+    try container.encodeIfPresent(unknown, forKey: .unknown)
   }
 
   func field(named name: String) throws -> FieldSchema {
@@ -183,9 +194,12 @@ private struct FieldCoding: Codable {
     }
     // A counter begins somewhere.
     let start = kind == .counter ? Value.integer(0) : .null
-    return FieldSchema(
+    var field = FieldSchema(
       name, kind, default: try defaultValue?.value(of: kind) ?? start, wireName: wireName, within: within,
-      keep: extremum, download: download, from: try source?.source())
+      keep: extremum, download: download, from: try source?.source(), oneOf: oneOf?.map(\.value),
+      unknown: unknown?.value)
+    field.isDefaultUnsaid = isDefaultUnsaid
+    return field
   }
 }
 
@@ -225,12 +239,20 @@ struct ScalarCoding: Codable {
     case .integer(let number): try container.encode(number)
     case .real(let number): try container.encode(number)
     case .text(let text): try container.encode(text)
-    case .null, .blob: try container.encodeNil()
+    case .blob(let bytes): try container.encode(Hexadecimal.text(bytes))
+    case .null: try container.encodeNil()
     }
   }
 
   func value(of kind: FieldKind) throws -> Value {
-    if case (.real, .integer(let number)) = (kind, value) { return Value(real: Double(number)) }
-    return value
+    switch (kind, value) {
+    case (.real, .integer(let number)): return Value(real: Double(number))
+    case (.blob, .text(let text)):
+      guard let bytes = Hexadecimal.bytes(text) else {
+        throw StoreError(.invalidSchema, "the default \(printable(text)) of a blob is not in hexadecimal digits")
+      }
+      return .blob(bytes)
+    default: return value
+    }
   }
 }

@@ -149,8 +149,9 @@ public struct Schema: Sendable, Hashable, Codable {
     }
   }
 
-  /// Checks what only numbers, assets and positions have.
+  /// Checks what only some kinds of fields have.
   private static func check(_ field: FieldSchema, in entity: EntitySchema) throws(StoreError) {
+    try field.checkValues(entity.type)
     guard field.keep == nil || field.kind == .integer || field.kind == .real else {
       throw StoreError(
         .invalidSchema, "\(entity.type).\(field.name) is no integer or real, so it keeps no greatest or least")

@@ -85,8 +85,8 @@ package struct CheckedSeedSet {
         throw Self.error("\(self.name).\(record.key): \(record.type) has no field \(printable(column))")
       }
       let value = field.kind.fitted(value)
-      guard value.isNull ? field.defaultValue.isNull : field.kind.accepts(value) else {
-        throw Self.error("\(self.name).\(record.key).\(column) is not \(field.kind.withArticle)")
+      if let reason = field.refusal(of: value), !value.isNull || !field.defaultValue.isNull {
+        throw Self.error("\(self.name).\(record.key).\(column) \(reason)")
       }
       guard value.byteCount <= WireLimits.valueBytes else {
         throw Self.error("\(self.name).\(record.key).\(column) has \(value.byteCount) bytes")

@@ -27,14 +27,9 @@ extension Capture {
         return false
       }
     }
-    guard let state = try transaction.writer.stampedState(clock)
+    guard let state = try transaction.writer.stampedState(clock),
+      let older = try LensCapture(transaction: transaction, kind: kind).follow(row, &changes, over: state)
     else { return false }
-    var lensed = LensCapture.Edit()
-    if !kind.lenses.isEmpty {
-      let capture = LensCapture(transaction: transaction, kind: kind)
-      guard let written = try capture.follow(row.id, &changes, over: state) else { return false }
-      lensed = written
-    }
     var edit = StampedEdit(state, row.hash)
     var stamp: Stamp?
     let isBuffered = transaction.isBuffered
@@ -42,7 +37,7 @@ extension Capture {
     var added: FieldCell?
     for change in changes {
       let column = kind.columns[change.place]
-      guard column.admits(change.new) else { return false }
+      guard column.admits(change.new), column.lists(change.new) else { return false }
       if column.isCounter {
         guard let cell = try CounterWrites(transaction).count(change, column, kind, &edit) else { return false }
         if isBuffered { cells.append(cell) }
@@ -54,7 +49,7 @@ extension Capture {
         // One edit has one stamp here. A value that goes no further takes no dot, and is put back by the long way.
         guard changes.count == 1, extremum.prefers(change.new, over: change.old) else { return false }
       }
-      var new = try transaction.stamp(over: lensed.time(over: old?.time, at: change.place))
+      var new = try transaction.stamp(over: change.floor ?? old?.time)
       if column.field.extremum != nil {
         new = ExtremumWrites.raise(over: old, new.dot)
       } else if let old, new <= old {
@@ -67,10 +62,10 @@ extension Capture {
     }
     guard let stamp else { return true }
     edit.end()
-    if lensed.older.isEmpty {
+    if older.isEmpty {
       try transaction.writer.putEdited(edit.state, kind, row.id, row.clock)
     } else {
-      guard try transaction.writer.showEdited(edit.state, kind, row.id, row.clock, lensed.older) else { return false }
+      guard try transaction.writer.showEdited(edit.state, kind, row.id, row.clock, older) else { return false }
     }
     try transaction.edited(
       row.key, kind, CollectionOfOne(stamp.dot), edit, cells, owners: row.owners, moved: moved, isNoted: true)

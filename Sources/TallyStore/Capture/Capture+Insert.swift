@@ -14,15 +14,13 @@ extension Capture {
       returned.isEmpty, !transaction.session.changesSchema, let row = write.row, kind.columns.count < UInt64.bitWidth,
       transaction.plain.takesPresence(kind)
     else { return false }
-    guard try kind.lenses.isEmpty || LensCapture(transaction: transaction, kind: kind).follow(new: row) else {
-      return false
-    }
     let found = try transaction.connection.row(kind.rowByNumber, row.rawValue) { query in
       try inserted(query, kind)
     }
     // The row is written next: nothing may be read from SQLite's memory of it any more.
-    guard case .some(.some(let new)) = found else { return false }
-    try transaction.writer.adopt(row, kind, new.clock)
+    guard case .some(.some(let new)) = found, try transaction.writer.adopt(row, kind, new.clock, new.older) else {
+      return false
+    }
     try transaction.inserted(new.key, kind, new.dot, new.sum, owners: new.owners, new.state)
     return true
   }
@@ -33,37 +31,46 @@ extension Capture {
     var dot: Dot
     var clock: InlineClock
     var sum: Fingerprint
+    /// What newer columns say to older ones.
+    var older: [(place: Int, value: Value)]
     /// The records that own it, where that matters.
     var owners: [AnyRecordName]
     var state: RecordState?
   }
 
   private func inserted(_ query: SQLStatement, _ kind: RecordKind) throws -> Inserted? {
-    guard let key = kind.key(in: query), let mask = kind.cells(in: query),
+    guard let key = kind.key(in: query),
+      let older = try LensCapture(transaction: transaction, kind: kind).follow(new: query),
+      let mask = kind.cells(in: query, besides: older),
       let owners = transaction.plain.owners(query, kind),
       try query.withBytes(ofText: 1, { try transaction.plain.isUnknown($0, key, kind) })
     else { return nil }
     let stamp = try transaction.stamp()
-    let sum = kind.fingerprint(query, stamp, mask)
+    let sum = kind.fingerprint(query, stamp, mask, besides: older)
     guard let clock = try transaction.writer.clock(of: stamp, sum) else { return nil }
-    let state =
-      try transaction.isBuffered
-      ? transaction.reader.state(clock, query.values(3..<3 + kind.columns.count), kind).state : nil
-    return Inserted(key: key, dot: stamp.dot, clock: clock, sum: sum, owners: owners, state: state)
+    var state: RecordState?
+    if transaction.isBuffered {
+      var values = query.values(3..<3 + kind.columns.count)
+      for (place, value) in older { values[place] = value }
+      state = try transaction.reader.state(clock, values, kind).state
+    }
+    return Inserted(key: key, dot: stamp.dot, clock: clock, sum: sum, older: older, owners: owners, state: state)
   }
 }
 
 extension RecordKind {
-  /// A bit mask over `wireOrder` of the columns whose value is not the default; nil if a value does not fit its field,
-  /// or needs the slower path to decide.
-  fileprivate func cells(in query: SQLStatement) -> UInt64? {
+  /// A bit mask over `wireOrder` of the columns whose value is not the default, without those that get another value;
+  /// nil if a value does not fit its field, or needs the slower path to decide.
+  fileprivate func cells(in query: SQLStatement, besides older: [(place: Int, value: Value)]) -> UInt64? {
     var mask: UInt64 = 0
-    var byteCount = 0
-    for (place, index) in wireOrder.enumerated() {
+    var byteCount = older.reduce(0) { $0 + $1.value.byteCount }
+    for (place, index) in wireOrder.enumerated() where !older.contains(where: { $0.place == index }) {
       let (column, position) = (columns[index], 3 + index)
       let type = query.type(position)
       if type == SQLITE_NULL, column.defaultValue.isNull { continue }
-      guard column.accepts(query, position, type) else { return nil }
+      guard column.accepts(query, position, type), column.oneOf == nil || column.lists(query.value(position)) else {
+        return nil
+      }
       let count = query.byteCount(position)
       guard count <= WireLimits.valueBytes else { return nil }
       byteCount += count

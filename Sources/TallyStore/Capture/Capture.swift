@@ -131,6 +131,9 @@ struct Capture {
     let before = write.before?.values(kind.columns.count, over: after.values)
     let address = RowAddress(kind: kind.number, key: key)
     let earlier = refusals.fields(address) ?? []
+    if origin == .app, !write.isAnew, !write.isLost, !write.isUnnoted {
+      try refusals.checkLists(name, kind, after.values, over: before)
+    }
     let left = try refusedColumns(of: after, before, address, name, kind, earlier)
     if let namesBefore {
       try checkReferences(name, kind, after.values, over: before, whereThereWere: namesBefore)

@@ -1,8 +1,8 @@
 import TallyCRDT
 
 /// Captures writes to the columns between which lenses lead (`LensWrites`).
-/// In the short ways the older columns are written into the row first, as if the app had written both. In the long way
-/// the view writes them, as after a merge.
+/// In the short ways the older columns are written with the row's clock. In the long way the view writes them, as after
+/// a merge.
 struct LensCapture {
   let transaction: WriteTransaction
   let kind: RecordKind
@@ -26,74 +26,47 @@ struct LensCapture {
     return (writes, before)
   }
 
-  /// The part of an edit that follows from its newer columns.
-  struct Edit {
-    /// The values of older columns that the row does not show yet.
-    var older: [(place: Int, value: Value)] = []
-    /// For columns that lenses join the time that the edit must exceed so that it shows.
-    var floors: [(place: Int, time: HybridTime)] = []
-
-    /// The time that a write of a column must exceed; `old` is that of its register.
-    func time(over old: HybridTime?, at place: Int) -> HybridTime? {
-      floors.first { $0.place == place }.map { max($0.time, old ?? $0.time) } ?? old
-    }
-  }
-
-  /// Adds what an edit of newer columns writes to older ones. `state` is that of the row before the edit.
-  /// - Returns: nil if the short way does not apply, since a column shows or hides another one's value, or since
-  ///   triggers may answer the store's write.
-  func follow(_ row: RowID, _ changes: inout [RowChange], over state: StampedState) throws -> Edit? {
-    guard changes.contains(where: { kind.lenses.involves($0.place) }) else { return Edit() }
-    guard let values = try values(of: row) else { return nil }
-    var before = values
+  /// Adds what an edit of newer columns writes to older ones, and the time that it must exceed so that it shows.
+  /// `state` is that of the row before the edit.
+  /// - Returns: the values of older columns that the row does not show yet; nil if the short way does not apply, since
+  ///   a column shows or hides another one's value, or since triggers may answer the store's write.
+  func follow(
+    _ row: EditedRow, _ changes: inout [RowChange], over state: StampedState
+  ) throws -> [(place: Int, value: Value)]? {
+    guard changes.contains(where: { kind.lenses.involves($0.place) }) else { return [] }
+    var before = row.lensed
     for change in changes { before[change.place] = change.old }
-    let lens = LensWrites(values, over: before, kind, except: [], isAnew: false, transaction.environment)
-    let written = changes.map(\.place) + lens.restamped
-    let isPlain = kind.lenses.pairs.allSatisfy { pair in
-      written.contains(pair.newer) ? lens.restamped.contains(pair.older) : !written.contains(pair.older)
-    }
-    guard isPlain, try mayWriteRows() else { return nil }
+    let lens = LensWrites(row.lensed, over: before, kind, except: [], isAnew: false, transaction.environment)
     for place in lens.restamped {
-      changes.removeAll { $0.place == place }
-      changes.append(RowChange(place: place, old: before[place], new: lens.values[place]))
-    }
-    changes.sort { $0.place < $1.place }
-    let floors = changes.compactMap { change -> (place: Int, time: HybridTime)? in
-      guard kind.lenses.involves(change.place) else { return nil }
-      let times = kind.lenses.family(of: change.place).compactMap { place in
-        state.stamp(of: kind.columns[place].field, isDefault: kind.columns[place].isDefault(before[place]))?.time
+      if let index = changes.firstIndex(where: { $0.place == place }) {
+        changes[index].new = lens.values[place]
+      } else {
+        changes.append(RowChange(place: place, old: before[place], new: lens.values[place]))
       }
-      return times.max().map { (change.place, $0) }
     }
-    let older = lens.restamped.filter { values[$0] != lens.values[$0] }.map { ($0, lens.values[$0]) }
-    return Edit(older: older, floors: floors)
+    for index in changes.indices where kind.lenses.involves(changes[index].place) {
+      for place in kind.lenses.family(of: changes[index].place) {
+        let (column, value) = (kind.columns[place], before[place])
+        guard let stamp = state.stamp(of: column.field, isDefault: column.isDefault(value)) else { continue }
+        changes[index].floor = max(changes[index].floor ?? stamp.time, stamp.time)
+      }
+    }
+    let isPlain = kind.lenses.pairs.allSatisfy { pair in
+      changes.contains { $0.place == pair.newer }
+        ? lens.restamped.contains(pair.older) : !changes.contains { $0.place == pair.older }
+    }
+    let older = lens.older(than: row.lensed)
+    return try isPlain && (older.isEmpty || mayWriteRows()) ? older : nil
   }
 
-  /// Writes what newer columns of a row that has come say to its older ones.
-  /// - Returns: whether the row shows what its registers will hold.
-  func follow(new row: RowID) throws -> Bool {
-    guard let values = try values(of: row) else { return false }
+  /// Returns what the newer columns of a row that has come say to its older ones, where a query is at the row; nil if
+  /// the short way does not apply.
+  func follow(new query: SQLStatement) throws -> [(place: Int, value: Value)]? {
+    guard !kind.lenses.isEmpty else { return [] }
+    let values = kind.lenses.values(in: query, kind)
     let lens = LensWrites(values, over: nil, kind, except: [], isAnew: true, transaction.environment)
-    guard kind.lenses.agree(lens.values, kind) else { return false }
-    let older = lens.restamped.filter { values[$0] != lens.values[$0] }
-    guard !older.isEmpty else { return true }
-    guard try mayWriteRows() else { return false }
-    do {
-      try transaction.writer.update(kind, row: row, clock: .unstamped, older.map { ($0, lens.values[$0]) })
-    } catch is RowRefusal {
-      return false
-    }
-    // A row that has come has this clock before the write too, so the statement may have been refused all the same.
-    return try self.values(of: row).map { now in older.allSatisfy { now[$0] == lens.values[$0] } } ?? false
-  }
-
-  /// The values of a row in the columns of lenses, by the places of all columns.
-  private func values(of row: RowID) throws -> [Value]? {
-    try transaction.connection.row(kind.rowByNumber, row.rawValue) { query in
-      var values = [Value](repeating: .null, count: kind.columns.count)
-      for place in kind.lenses.places { values[place] = query.value(3 + place) }
-      return values
-    }
+    let older = lens.older(than: values)
+    return try kind.lenses.agree(lens.values, kind) && (older.isEmpty || mayWriteRows()) ? older : nil
   }
 
   /// Whether a write to a row is answered by no trigger, neither of the app's nor of the store's own.

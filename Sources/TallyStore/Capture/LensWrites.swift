@@ -43,6 +43,11 @@ struct LensWrites {
     #endif
   }
 
+  /// The values of the columns that are written, where a row shows others.
+  func older(than row: [Value]) -> [(place: Int, value: Value)] {
+    restamped.compactMap { place in row[place] == values[place] ? nil : (place, values[place]) }
+  }
+
   private mutating func follow(
     _ pair: LensColumns.Pair, over before: [Value]?, _ kind: RecordKind, except refused: Set<Int>, isAnew: Bool
   ) {

@@ -90,7 +90,7 @@ struct PlainRows {
 
   /// Reads a row by its number. Returns nil if the short way does not apply to it.
   func editedRow(_ row: RowID, _ kind: RecordKind, _ places: [Int], isNumber: Bool) throws -> EditedRow? {
-    guard isNumber, places.count == 1, !needsOwners(kind) else {
+    guard isNumber, places.count == 1, !kind.lenses.involves(places[0]), !needsOwners(kind) else {
       return try connection.row(kind.rowByNumber, row.rawValue) { editedRow($0, kind, places) } ?? nil
     }
     // A number is all that need be read: neither it nor the row can have become too large, however large the other
@@ -118,7 +118,9 @@ struct PlainRows {
       guard changes.reduce(NoteBytes.smallRow, { $0 + $1.new.byteCount }) <= WireLimits.recordBytes,
         let owners = owners(query, kind)
       else { return nil }
-      return EditedRow(id: row, key: key, hash: hash, clock: clock, values: [], owners: owners)
+      return EditedRow(
+        id: row, key: key, hash: hash, clock: clock, values: [], owners: owners,
+        lensed: kind.lenses.values(in: query, kind))
     } ?? nil
   }
 
@@ -142,7 +144,7 @@ struct PlainRows {
     guard let owners = owners(query, kind) else { return nil }
     return EditedRow(
       id: query.number(0), key: key, hash: hash, clock: clock,
-      values: places.map { query.value(3 + $0) }, owners: owners)
+      values: places.map { query.value(3 + $0) }, owners: owners, lensed: kind.lenses.values(in: query, kind))
   }
 
   /// The records that own the one whose row a query is at, where that matters; nil if the row does not say which.

@@ -59,6 +59,17 @@ final class Refusals {
     return faults
   }
 
+  /// Refuses a value that its field does not list, unless the record had it before, be it in a life that has ended.
+  /// - Throws: `StoreError.typeMismatch`.
+  func checkLists(_ name: AnyRecordName, _ kind: RecordKind, _ values: [Value], over before: [Value]?) throws {
+    for (place, column) in kind.columns.enumerated() {
+      guard !column.lists(values[place]), before?[place] != values[place] else { continue }
+      let hidden = before == nil ? try reader.record(hidden: name, kind)?.state : nil
+      guard hidden?.cell(column.field, followsNewest: kind.followsNewest)?.value != values[place] else { continue }
+      throw StoreError(.typeMismatch, "\(name).\(column.name) has a value that the schema does not list")
+    }
+  }
+
   static func fault(of value: Value, in column: Column, _ name: AnyRecordName) -> StoreError? {
     guard value.byteCount <= WireLimits.valueBytes else {
       return StoreError(

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallySchema
 
 /// Conflicts that only show once a delta is settled: deletes that an edit has undone, and references whose target is
 /// gone.
@@ -140,20 +141,25 @@ extension WriteTransaction {
   }
 
   /// Takes all entries of a record out of the conflict journal, which hold values of it, also those that cannot be
-  /// read.
-  func forgetConflicts(of name: AnyRecordName) throws {
+  /// read. Adds the files that they name.
+  func forgetConflicts(of name: AnyRecordName, _ files: inout [AssetName: HybridTime]) throws {
     guard facts.hasConflicts else { return }
+    for (_, conflict) in try reader.numberedConflicts(of: name) { files.insert(conflict) }
     let delete = try connection.statement("DELETE FROM tally_conflict WHERE name = ?")
     delete.bind(1, name.text)
     try delete.run()
     if connection.changes > 0 { writer.touch(ConflictRow.databaseTableName) }
   }
 
-  /// Takes some entries of a record out of the conflict journal. Cost: what the journal has of the record.
-  func forgetConflicts(of name: AnyRecordName, where isRemoved: (Conflict) -> Bool) throws {
+  /// Takes some entries of a record out of the conflict journal, and adds the files that they name. Cost: what the
+  /// journal has of the record.
+  func forgetConflicts(
+    of name: AnyRecordName, _ files: inout [AssetName: HybridTime], where isRemoved: (Conflict) -> Bool
+  ) throws {
     guard facts.hasConflicts else { return }
     for (number, conflict) in try reader.numberedConflicts(of: name) where isRemoved(conflict) {
       try forgetConflict(number)
+      files.insert(conflict)
     }
   }
 

@@ -73,11 +73,19 @@ extension Join {
     }
     // What stays of a write that lost is a touch, or nothing, and a buffer takes registers.
     guard !keepsOwn || edit.changesState && !transaction.isBuffered else { return false }
+    if places.contains(where: { kind.lenses.involves($0) }) {
+      var values = row.lensed
+      for (place, value) in shown { values[place] = value }
+      let showsOlder = kind.lenses.show(kind, into: &values) { column, value in
+        edit.state.stamp(of: column.field, isDefault: column.isDefault(value))
+      }
+      guard !showsOlder else { return false }
+    }
     edit.end()
     guard try transaction.writer.showEdited(edit.state, kind, row.id, row.clock, shown) else { return false }
     noteChange()
     try transaction.edited(row.key, kind, dots, edit, received, owners: row.owners, moved: moved)
-    for write in lost { try note(shown: write, name()) }
+    for write in kind.lenses.told(lost, kind) { try note(shown: write, name()) }
     return true
   }
 
@@ -86,7 +94,7 @@ extension Join {
     var places: [Int] = []
     for cell in cells {
       guard cell.stamp.rank >= .user, let place = kind.index(of: cell.field.counter ?? cell.field),
-        kind.columns[place].accepts(cell.value), kind.lenses.isEmpty || !kind.lenses.involves(place)
+        kind.columns[place].accepts(cell.value)
       else { return nil }
       places.append(place)
     }

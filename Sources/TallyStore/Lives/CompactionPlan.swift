@@ -45,9 +45,7 @@ struct CompactionPlan {
         case .waits:
           report.waiting += 1
           continue
-        case .goes where isDryRun:
-          report.emptied += 1
-          report.byteCount += stored.state.contentByteCount
+        case .goes where isDryRun: report.count(stored.state)
         case .goes: break
         }
         if !isDryRun { steps.append(Step(name: name, verdict: verdict)) }
@@ -71,9 +69,7 @@ struct CompactionPlan {
     else { return true }
     let verdict = try isUnchanged ? step.verdict : shredding.verdict(step.name, kind, stored)
     switch verdict {
-    case .goes:
-      report.emptied += 1
-      report.byteCount += try transaction.empty(step.name, kind, stored)
+    case .goes: try transaction.empty(step.name, kind, stored, &report)
     case .waits: report.waiting += 1
     case .stays: _ = try transaction.writer.putInPlace(step.name, kind, stored)
     }

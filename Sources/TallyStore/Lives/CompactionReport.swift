@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallySchema
 
 /// The outcome of a compaction or a purge.
 public struct CompactionReport: Sendable, Equatable {
@@ -13,6 +14,8 @@ public struct CompactionReport: Sendable, Equatable {
   public var reclaimed = 0
   /// The number of bytes of free pages that stay in the file and are used first for new content. A purge counts none.
   public var reclaimable = 0
+  /// The files that the removed content named: see `Removals.files`.
+  var files: [AssetName: HybridTime] = [:]
 
   mutating func add(_ other: CompactionReport) {
     emptied += other.emptied
@@ -77,7 +80,7 @@ extension WriteTransaction {
       count += 1
       if count.isMultiple(of: 64), environment.now().milliseconds > end { break }
     }
-    if plan.report.emptied > before { try noteRemoval(isPurge: false) }
+    if plan.report.emptied > before { try noteRemoval(plan.report, isPurge: false) }
     if let dot { plan.vector.include(dot) }
     plan.seenAbove = seenAbove
     return plan
@@ -101,12 +104,11 @@ extension WriteTransaction {
       switch try shredding.verdict(next, kind, stored, isHeld: true) {
       case .stays: continue
       case .waits: report.waiting += 1
-      case .goes:
-        report.emptied += 1
-        report.byteCount += try isDryRun ? stored.state.contentByteCount : empty(next, kind, stored)
+      case .goes where isDryRun: report.count(stored.state)
+      case .goes: try empty(next, kind, stored, &report)
       }
     }
-    if report.emptied > 0, !isDryRun { try noteRemoval(isPurge: false) }
+    if report.emptied > 0, !isDryRun { try noteRemoval(report, isPurge: false) }
     return report
   }
 
@@ -147,8 +149,7 @@ extension WriteTransaction {
       try open += below(next, visibility, &known)
       let isHeld = try isHeld(next, stored, visibility)
       guard case .goes = try shredding.verdict(next, kind, stored, isHeld: isHeld) else { continue }
-      report.emptied += 1
-      report.byteCount += try empty(next, kind, stored)
+      try empty(next, kind, stored, &report)
     }
     return report
   }

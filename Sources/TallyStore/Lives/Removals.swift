@@ -1,5 +1,6 @@
 import GRDB
 import TallyCRDT
+import TallySchema
 import TallyWire
 
 /// The transactions that have removed content for good, here or on other devices. Everything that was written before
@@ -15,8 +16,11 @@ package struct Removals: Sendable, Equatable {
   /// The replica ids that this store has given up, each with its last sequence: it still sees to what it has put under
   /// them.
   package var former = StateVector()
-  /// Whether the store's log and unfinished transfers may still hold something.
+  /// Whether the store's log, unfinished transfers and the files of assets may still hold something.
   var isUnfinished = false
+  /// The files that what was removed has named, each with the time of the last write that named it, until they are gone
+  /// or found to be named elsewhere.
+  package var files: [AssetName: HybridTime] = [:]
 
   package init() {}
 }
@@ -41,15 +45,21 @@ extension Removals {
     func vector(_ key: String) -> StateVector { notes[key].flatMap(StateVector.init(noted:)) ?? StateVector() }
     (all, purges, former) = (vector(Self.allKey), vector(Self.purgesKey), vector(Self.formerKey))
     isUnfinished = notes[Self.unfinishedKey] != nil
+    for (key, time) in notes {
+      guard let name = AssetName(key) else { continue }
+      files[name] = HybridTime(milliseconds: time.reduce(0) { $0 << 8 | UInt64($1) })
+    }
   }
 
   var notes: NoteBatch {
-    NoteBatch(
-      Self.scope,
-      [
-        Self.allKey: all.noted, Self.purgesKey: purges.isEmpty ? nil : purges.noted,
-        Self.formerKey: former.isEmpty ? nil : former.noted, Self.unfinishedKey: isUnfinished ? [1] : nil,
-      ], isReplacing: true)
+    let files = self.files.map { name, time in
+      (name.text, Optional(withUnsafeBytes(of: time.milliseconds.bigEndian) { Array($0) }))
+    }
+    let values = [
+      Self.allKey: all.noted, Self.purgesKey: purges.isEmpty ? nil : purges.noted,
+      Self.formerKey: former.isEmpty ? nil : former.noted, Self.unfinishedKey: isUnfinished ? [1] : nil,
+    ]
+    return NoteBatch(Self.scope, values.merging(files) { $1 }, isReplacing: true)
   }
 }
 
@@ -86,18 +96,19 @@ extension StateVector {
 
 extension WriteTransaction {
   /// Notes that this transaction has emptied records.
-  func noteRemoval(isPurge: Bool) throws {
+  func noteRemoval(_ report: CompactionReport, isPurge: Bool) throws {
     guard let dot else { return }
-    try note(removals: StateVector([(dot.replica, dot.sequence)]), isPurge: isPurge)
+    try note(removals: StateVector([(dot.replica, dot.sequence)]), report.files, isPurge: isPurge)
   }
 
   func removals() throws -> Removals { Removals(try NoteTable(connection).read(Removals.scope) ?? [:]) }
 
-  /// Notes that these transactions have emptied records.
-  func note(removals dots: StateVector, isPurge: Bool = false) throws {
+  /// Notes that these transactions have emptied records, which named `files`.
+  func note(removals dots: StateVector, _ files: [AssetName: HybridTime], isPurge: Bool = false) throws {
     guard !dots.isEmpty else { return }
     try changeRemovals { removals in
       removals.all.merge(dots)
+      removals.files.merge(files, uniquingKeysWith: max)
       if isPurge { removals.purges.merge(dots) }
       removals.isUnfinished = true
     }

@@ -57,8 +57,9 @@ extension WriteTransaction {
   /// view change: nothing below the record shows, and what is above it, and shows, says that by itself (rule 5 of
   /// Contract.md, section 11) and not through this one. The life is an ordinary write, which replicates; a store that
   /// joins it writes again what its author had not seen (`Join+Lift`).
-  /// - Returns: the bytes of the values that are gone.
-  func empty(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws -> Int {
+  func empty(
+    _ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord, _ report: inout CompactionReport
+  ) throws {
     try writer.overwriteDeleted()
     var state = stored.state
     let life = try newLife(of: state, now: now)
@@ -77,8 +78,8 @@ extension WriteTransaction {
     try changed(
       name, kind, from: stored.state, to: state, dots: CollectionOfOne(life.dot),
       effect: .nothing, fingerprint: difference)
-    try forgetConflicts(of: name)
-    return stored.state.contentByteCount
+    report.count(stored.state)
+    try forgetConflicts(of: name, &report.files)
   }
 }
 
@@ -89,7 +90,13 @@ extension RecordKind {
   }
 }
 
-extension RecordState {
-  /// The bytes of the values that are said in the present life.
-  var contentByteCount: Int { content.reduce(0) { $0 + $1.cell.value.byteCount } }
+extension CompactionReport {
+  /// Counts a record, and notes which files its values name.
+  mutating func count(_ state: RecordState) {
+    emptied += 1
+    for (cell, _) in state.content {
+      byteCount += cell.value.byteCount
+      files.insert(cell.value, cell.stamp)
+    }
+  }
 }

@@ -189,7 +189,7 @@ extension Catalog {
       ids[field.key].map {
         Column(
           field: $0, name: field.name, wireName: field.wireName, defaultValue: field.defaultValue, kind: field.kind,
-          key: field.key)
+          key: field.key, oneOf: field.oneOf)
       }
     }
     let references = entity.references.compactMap { reference in

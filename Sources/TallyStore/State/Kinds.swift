@@ -18,21 +18,26 @@ package final class Column: Sendable {
   let reference: ReferenceSchema?
   /// The prefix of the record names that this reference accepts.
   let targetPrefix: [UInt8]
+  /// The values other than null that this app may write; nil for any that the column accepts.
+  let oneOf: Set<Value>?
 
   init(
     field: FieldID, name: String, wireName: String, defaultValue: Value, kind: FieldKind? = nil,
-    reference: ReferenceSchema? = nil, key: String? = nil
+    reference: ReferenceSchema? = nil, key: String? = nil, oneOf: [Value]? = nil
   ) {
     (self.field, self.name, self.wireName) = (field, name, wireName)
     self.key = key ?? FieldKey.key(of: wireName, reference == nil ? .field : .reference)
     hash = SipHash13.hash(self.key)
-    (self.defaultValue, self.kind, self.reference) = (defaultValue, kind, reference)
+    (self.defaultValue, self.kind, self.reference, self.oneOf) = (defaultValue, kind, reference, oneOf.map(Set.init))
     isCounter = if case .counter = kind { true } else { false }
     targetPrefix = reference.map { Array("\($0.to)\(AnyRecordName.delimiter)".utf8) } ?? []
   }
 
   /// Whether a row that has no cell for the column shows this.
   func isDefault(_ value: Value) -> Bool { value == defaultValue }
+
+  /// Whether the app may write a value that the record does not have yet. Others come from newer versions of it.
+  func lists(_ value: Value) -> Bool { oneOf.map { value.isNull || $0.contains(value) } ?? true }
 
   /// Whether a value can stand in the column. References are checked by type; whether the target is there is another
   /// matter.

@@ -7,11 +7,15 @@ import TallyWire
 /// Each is a register of its own, and stays what was written to it. The newer column shows the later of the two writes;
 /// what the older one holds is seen through the lens.
 struct LensColumns: Sendable {
-  /// The places of two columns.
-  struct Pair: Sendable {
+  /// The places of two columns. A class, so that handing it on costs one reference count.
+  final class Pair: Sendable {
     let older: Int
     let newer: Int
     let source: FieldSource
+
+    init(older: Int, newer: Int, _ source: FieldSource) {
+      (self.older, self.newer, self.source) = (older, newer, source)
+    }
   }
 
   /// In a chain of lenses, the pair with the oldest field comes first.
@@ -19,6 +23,8 @@ struct LensColumns: Sendable {
   /// The places of all these columns, each once.
   let places: [Int]
   let isEmpty: Bool
+  /// For each column the places of all that lenses join to it, itself included; none if there are no lenses.
+  private let families: [[Int]]
 
   init(_ columns: [Column], _ entity: EntitySchema?) {
     pairs =
@@ -27,23 +33,30 @@ struct LensColumns: Sendable {
           let older = columns.firstIndex(where: { $0.key == entity.fields[pair.older].key }),
           let newer = columns.firstIndex(where: { $0.key == entity.fields[pair.newer].key })
         else { return nil }
-        return Pair(older: older, newer: newer, source: source)
+        return Pair(older: older, newer: newer, source)
       } ?? []
     places = Set(pairs.flatMap { [$0.older, $0.newer] }).sorted()
     isEmpty = pairs.isEmpty
+    var families: [[Int]] = isEmpty ? [] : columns.indices.map { [$0] }
+    for pair in pairs {
+      let family = families[pair.older] + families[pair.newer]
+      for place in family { families[place] = family }
+    }
+    self.families = families
   }
 
   /// Whether a lens leads from or to a column.
-  func involves(_ place: Int) -> Bool { places.contains(place) }
+  func involves(_ place: Int) -> Bool { !isEmpty && families[place].count > 1 }
 
   /// The places of all columns that lenses join to one, that one included.
-  func family(of place: Int) -> [Int] {
-    var family = [place]
-    // A pair can be joined by one that stands before it.
-    for pair in pairs + pairs.reversed() where family.contains(pair.older) != family.contains(pair.newer) {
-      family.append(family.contains(pair.older) ? pair.newer : pair.older)
-    }
-    return family
+  func family(of place: Int) -> [Int] { isEmpty ? [place] : families[place] }
+
+  /// The values of these columns in a query for the kind's rows, by the places of all columns.
+  func values(in query: SQLStatement, _ kind: RecordKind) -> [Value] {
+    guard !isEmpty else { return [] }
+    var values = [Value](repeating: .null, count: kind.columns.count)
+    for place in places { values[place] = query.value(3 + place) }
+    return values
   }
 
   /// The time that a write of a column must exceed so that it shows: also that of the columns that lenses join to it.
@@ -54,21 +67,26 @@ struct LensColumns: Sendable {
 
   /// Puts what newer columns show into the values of a state's row. The others have the values of their own registers.
   func show(_ state: RecordState, _ kind: RecordKind, into values: inout [Value]) {
-    guard !isEmpty else { return }
+    show(kind, into: &values) { column, _ in state.cell(column.field, followsNewest: kind.followsNewest)?.stamp }
+  }
+
+  /// The same where `stamp` gives the stamp of a column's register, which has this value.
+  /// - Returns: whether a newer column shows what an older one holds.
+  @discardableResult
+  func show(_ kind: RecordKind, into values: inout [Value], _ stamp: (Column, Value) -> Stamp?) -> Bool {
     var later: [(place: Int, stamp: Stamp)] = []
     for pair in pairs {
       let (older, newer) = (kind.columns[pair.older], kind.columns[pair.newer])
-      let stamp =
-        later.first { $0.place == pair.older }?.stamp
-        ?? state.cell(older.field, followsNewest: kind.followsNewest)?.stamp
-      guard let stamp else { continue }
-      let own = state.cell(newer.field, followsNewest: kind.followsNewest)?.stamp
+      let known = later.first { $0.place == pair.older }?.stamp
+      guard let last = known ?? stamp(older, values[pair.older]) else { continue }
+      let own = stamp(newer, values[pair.newer])
       let saysNothing = newer.isDefault(values[pair.newer])
-      guard Self.prevails(stamp, over: own, ofOneTransaction: saysNothing && !older.isDefault(values[pair.older]))
+      guard Self.prevails(last, over: own, ofOneTransaction: saysNothing && !older.isDefault(values[pair.older]))
       else { continue }
       values[pair.newer] = pair.newerValue(values[pair.older], kind)
-      later.append((pair.newer, stamp))
+      later.append((pair.newer, last))
     }
+    return !later.isEmpty
   }
 
   /// Whether what an older field holds counts before what a newer one does.
@@ -112,14 +130,10 @@ struct LensColumns: Sendable {
     }
   }
 
-  /// Whether a row that one transaction wrote shows what its registers hold, and an edit of a newer column would leave
-  /// the older one as it is.
+  /// Whether a row that one transaction has inserted shows what its registers hold.
   func agree(_ values: [Value], _ kind: RecordKind) -> Bool {
     pairs.allSatisfy { pair in
-      let isDefault = kind.columns[pair.newer].isDefault(values[pair.newer])
-      guard !isDefault else { return kind.columns[pair.older].isDefault(values[pair.older]) }
-      guard pair.source.keepsOldApps, let older = pair.olderValue(values[pair.newer], kind) else { return true }
-      return older == values[pair.older]
+      !kind.columns[pair.newer].isDefault(values[pair.newer]) || kind.columns[pair.older].isDefault(values[pair.older])
     }
   }
 }

@@ -6,6 +6,8 @@ struct RowChange {
   var place: Int
   var old: Value
   var new: Value
+  /// The time that the write must exceed, where that is not only the register's own: see `LensColumns`.
+  var floor: HybridTime?
 }
 
 /// The parts of a row that an edit of some of its fields reads.
@@ -19,6 +21,8 @@ struct EditedRow {
   var values: [Value]
   /// The records that own it, where that matters.
   var owners: [AnyRecordName] = []
+  /// The values of the columns between which lenses lead, by the places of all columns.
+  var lensed: [Value] = []
 }
 
 /// Gives registers of one visible record later stamps, in memory. The file does not change, so the edit can be dropped

@@ -1,4 +1,5 @@
 import GRDB
+import TallyCRDT
 
 extension StateWriter {
   /// A statement that writes a row of the app's. It fails at a conflict, also where the table would resolve that by
@@ -18,6 +19,17 @@ extension StateWriter {
     } catch let error as DatabaseError where error.isRefusal(on: connection) {
       throw RowRefusal(error)
     }
+  }
+
+  /// Writes the clock of a row that the app has just inserted, where that is all there is to its state, with the values
+  /// of older columns that newer ones give.
+  /// - Returns: whether SQLite took them; otherwise nothing has changed.
+  func adopt(
+    _ row: RowID, _ kind: RecordKind, _ clock: InlineClock, _ older: [(place: Int, value: Value)]
+  ) throws -> Bool {
+    change()
+    do { try update(kind, row: row, clock: clock, older) } catch is RowRefusal { return false }
+    return true
   }
 
   // MARK: Set aside

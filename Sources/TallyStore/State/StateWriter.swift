@@ -25,7 +25,9 @@ final class StateWriter {
   /// Whether rows of `tally_hidden` were emptied that the end of the transaction deletes: see `deleteBlanks`.
   var hasBlanks = false
   /// The kind whose table was noted last.
-  private var lastTouched: RecordKind?
+  private var lastTouched: RecordKind? {
+    didSet { if let kind = lastTouched, kind !== oldValue { touchedTables.insert(kind.type) } }
+  }
   private(set) var isChanged = false
   /// The records that are touched; nil where it is not needed.
   var touches: Touches?
@@ -128,12 +130,6 @@ final class StateWriter {
   /// does not fit into it.
   func clock(of stamp: Stamp, _ sum: Fingerprint = Fingerprint()) throws -> InlineClock? {
     InlineClock(stamp, replica: try numbers.number(of: stamp.dot.replica), sum: StateSum(sum))
-  }
-
-  /// Writes the clock of a row that the app has just inserted, where that is all there is to its state.
-  func adopt(_ row: RowID, _ kind: RecordKind, _ clock: InlineClock) throws {
-    isChanged = true
-    try writeClock(kind.number, kind.type, row: row, clock)
   }
 
   /// Writes what an edit of the app's has made of a state whose row is there; nothing of the row but its clock changes.
@@ -289,14 +285,13 @@ final class StateWriter {
     }
     guard connection.changes > 0 else { return false }
     isChanged = true
-    if lastTouched !== kind { touchedTables.insert(kind.type) }
     lastTouched = kind
     return true
   }
 
   private func insert(_ name: AnyRecordName, _ kind: RecordKind, _ clock: InlineClock, _ values: [Value]) throws {
     let insert = try rowStatement(kind.insert, kind.number)
-    touchedTables.insert(kind.type)
+    lastTouched = kind
     insert.bind(1, name.text)
     insert.bind(2, clock)
     for (index, value) in values.enumerated() { insert.bind(3 + index, value) }
@@ -332,7 +327,7 @@ final class StateWriter {
           text: "UPDATE\(clause) main.\"\(kind.type)\" SET tally_clock = ?\(columns) WHERE rowid = ?")
       }
     }
-    touchedTables.insert(kind.type)
+    lastTouched = kind
     update.bind(1, clock)
     for (position, column) in changed.enumerated() { update.bind(2 + position, column.value) }
     update.bind(2 + changed.count, row)

@@ -117,9 +117,9 @@ extension Store {
   /// The record cannot be restored afterwards, neither on this device nor, once they have synced, on others:
   /// ``restore(_:)`` throws `StoreError.purged`. Its name, the times and devices of its writes and deletes, and the
   /// records to which it referred are kept, so it stays deleted. A device that was offline and had edited the record,
-  /// or that still shows it because of an edit, brings back the content that it knows. Files that others keep, such as
-  /// backups, are not affected. A row to which a table of the app refers loses its values but stays:
-  /// ``StoreStatus/setAside`` lists it.
+  /// or that still shows it because of an edit, brings back the content that it knows. Files of assets go as well if
+  /// nothing else names them. Files that others keep, such as backups, are not affected. A row to which a table of the
+  /// app refers loses its values but stays: ``StoreStatus/setAside`` lists it.
   ///
   /// The purge is a transaction of its own. Cost: proportional to the records that the record owns.
   /// - Returns: the number of emptied records; 0 if there was nothing left.
@@ -129,7 +129,7 @@ extension Store {
   public func purge(_ name: AnyRecordName) throws -> CompactionReport {
     let report = try replicate { transaction in
       let report = try transaction.purge(name)
-      if report.emptied > 0 { try transaction.noteRemoval(isPurge: true) }
+      if report.emptied > 0 { try transaction.noteRemoval(report, isPurge: true) }
       return report
     }.value
     if report.emptied > 0 { finishRemovalsIfPossible() }

@@ -1,6 +1,8 @@
 import Foundation
 import GRDB
+import Synchronization
 import TallyCRDT
+import TallySchema
 
 extension Store {
   /// Returns the deleted records of a type that can be restored, the most recently deleted first.
@@ -66,20 +68,31 @@ extension Store {
   package var restoreWindow: RestoreWindow { options.compaction.restoreWindow }
 
   /// Takes removed content out of the files beside the store as well: out of the write-ahead log, unless a reader still
-  /// reads it, and out of unfinished transfers. What cannot be done now is done with a later call.
+  /// reads it, out of unfinished transfers, and the files of assets that only it named. What cannot be done now is done
+  /// with a later call.
   package func finishRemovals() throws {
     guard !options.isReadOnly else { return }
-    let before = try removals()
+    var before = try removals()
     guard before.isUnfinished else { return }
-    let areGone = file.map(UnfinishedTransfers.remove(besides:)) ?? true
-    guard try emptyLog(), areGone else { return }
-    try replicate { transaction in
-      var removals = try transaction.removals()
-      // What went meanwhile may be in the log again.
-      guard removals == before else { return }
-      removals.isUnfinished = false
-      try NoteTable(transaction.connection).write(removals.notes)
+    func note(_ after: Removals) throws {
+      try replicate { transaction in
+        // What went meanwhile may be in the log again.
+        guard try transaction.removals() == before else { return }
+        try NoteTable(transaction.connection).write(after.notes)
+      }
+      before = after
     }
+    var after = before
+    let files = Result { try before.files.isEmpty || RemovedFiles.remove(before.files, of: self) }
+    if case .success(true) = files, !before.files.isEmpty {
+      // The names go before the log does.
+      after.files = [:]
+      try note(after)
+    }
+    let areGone = file.map(UnfinishedTransfers.remove(besides:)) ?? true
+    guard try emptyLog(), areGone, try files.get() else { return }
+    after.isUnfinished = false
+    try note(after)
   }
 
   /// The same after something that is done even if this fails: a purge, a delta, a session. An error is logged.
@@ -103,6 +116,20 @@ extension Store {
         return false
       }
     }
+  }
+}
+
+/// The files of assets that removed content named. They are a matter of `TallyAssets`, which says how they go once the
+/// process uses it; until then they wait.
+package enum RemovedFiles {
+  /// Removes those that nothing else names, and returns whether it has seen to all of them.
+  package typealias Removal = @Sendable (Store, [AssetName: HybridTime]) throws -> Bool
+
+  package static let removal = Mutex<Removal?>(nil)
+
+  static func remove(_ files: [AssetName: HybridTime], of store: Store) throws -> Bool {
+    guard store.file != nil else { return true }
+    return try removal.withLock { $0 }?(store, files) ?? false
   }
 }
 

@@ -39,10 +39,19 @@ func linkHashes(_ key: LinkKey, _ wireName: String) -> (link: UInt64, target: UI
 
 extension RecordKind {
   /// Returns the contribution to the fingerprint of a row that one transaction inserted, from SQLite's memory. `mask`
-  /// has a bit for each place in `wireOrder`, which is set if the column has a cell.
-  func fingerprint(_ query: SQLStatement, _ stamp: Stamp, _ mask: UInt64) -> Fingerprint {
+  /// has a bit for each place in `wireOrder`, which is set if the column has a cell; the values in `older` are still to
+  /// be written into the row.
+  func fingerprint(
+    _ query: SQLStatement, _ stamp: Stamp, _ mask: UInt64, besides older: [(place: Int, value: Value)]
+  ) -> Fingerprint {
     let places = wireOrder.indices.lazy.filter { mask & 1 << UInt64($0) != 0 }
-    return CellHasher.sum(of: columns, at: places.map { self.wireOrder[$0] }, in: query, stamp)
+    var sum = CellHasher.sum(of: columns, at: places.map { self.wireOrder[$0] }, in: query, stamp)
+    guard !older.isEmpty else { return sum }
+    let hasher = CellHasher(name: query.hash(ofText: 1), stamp: stamp)
+    for (place, value) in older where !columns[place].isDefault(value) {
+      sum += hasher.field(columns[place].hash, value)
+    }
+    return sum
   }
 
   /// Returns the contribution to the fingerprint of a row whose cells all have one stamp: each value that is not the

@@ -208,10 +208,11 @@ struct AssetPass {
       guard try Hexadecimal.text(source.hash { _ in try Task.checkCancellation() }) == name.hash else {
         throw AssetError(.damaged, "this device's file is damaged")
       }
-      let upload = MailboxUpload(name: AssetFileName(name).text, byteCount: name.byteCount) { offset, count in
+      var upload = MailboxUpload(name: AssetFileName(name).text, byteCount: name.byteCount) { offset, count in
         try Task.checkCancellation()
         return try source.bytes(from: offset, count: count)
       }
+      upload.largestPiece = 1 << 20
       _ = try await mailbox.put(upload)
       try note(name)
       bytesWritten += name.byteCount

@@ -11,6 +11,8 @@ extension SyncEngine {
     looking = Task { [weak store, logger = settings.logger] in
       var lastError = ""
       var nextCollection = ContinuousClock.now
+      // What was interrupted when the app ended.
+      await withTaskExecutorPreference(QueueExecutor("tally.upkeep")) { store?.assets.finishRemovals() }
       while !Task.isCancelled {
         do {
           try await Task.sleep(for: interval)

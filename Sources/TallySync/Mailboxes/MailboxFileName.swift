@@ -6,9 +6,9 @@ import TallyWire
 /// The name is a claim for people, for files that are not on this device yet, and for tidying up; what a file holds is
 /// read from its bytes. Since the checksum of the content is part of it, a name never stands for two contents, no
 /// matter which store writes, however often a store is copied or restored.
-struct MailboxFileName: Hashable {
+package struct MailboxFileName: Hashable, Sendable {
   /// The purpose of the content.
-  enum Kind: String, CaseIterable {
+  package enum Kind: String, CaseIterable, Sendable {
     /// The changes that others lack.
     case delta
     /// Everything.
@@ -18,7 +18,7 @@ struct MailboxFileName: Hashable {
   }
 
   /// The result of parsing a name.
-  enum Parsed: Hashable {
+  package enum Parsed: Hashable, Sendable {
     case file(MailboxFileName)
     /// A name of a later version of the scheme.
     case newer
@@ -26,21 +26,21 @@ struct MailboxFileName: Hashable {
     case foreign
   }
 
-  static let prefix = "tally"
+  package static let prefix = "tally"
   private static let version = "1"
 
-  var zone = ZoneID.default
+  package var zone = ZoneID.default
   /// The replica that wrote the file; zeros if it had not written anything of its own.
-  var replica: ReplicaID
+  package var replica: ReplicaID
   /// The replica's own transactions that the file leads to.
-  var sequence: UInt64
+  package var sequence: UInt64
   /// The checksum at the end of the content.
-  var check: UInt64
-  var kind: Kind
+  package var check: UInt64
+  package var kind: Kind
   /// Whether something has been added to the name: "(conflicted copy)", " 2".
-  var isCopy = false
+  package var isCopy = false
 
-  var text: String {
+  package var text: String {
     let zone = zone == .default ? "default" : Hexadecimal.text(zone.high) + Hexadecimal.text(zone.low)
     let number = String(sequence)
     let padding = String(repeating: "0", count: max(0, 12 - number.count))
@@ -49,7 +49,7 @@ struct MailboxFileName: Hashable {
   }
 
   /// Reads a name in either case, also if a drive has added something after the checksum.
-  static func parse(_ text: String) -> Parsed {
+  package static func parse(_ text: String) -> Parsed {
     let parts = text.lowercased().split(separator: "-", maxSplits: 4, omittingEmptySubsequences: false).map(String.init)
     guard let first = parts.first, first.hasPrefix(prefix) else { return .foreign }
     let version = first.dropFirst(prefix.count)
@@ -72,7 +72,7 @@ struct MailboxFileName: Hashable {
     isCopy = tail != ".\(kind.rawValue)"
   }
 
-  init(replica: ReplicaID, sequence: UInt64, check: UInt64, kind: Kind) {
+  package init(replica: ReplicaID, sequence: UInt64, check: UInt64, kind: Kind) {
     self.replica = replica
     self.sequence = sequence
     self.check = check

@@ -10,6 +10,8 @@ public struct MailboxUpload: Sendable {
   /// The cursor up to which the sender has read the mailbox; nil if it has not read it, or if the mailbox has no
   /// cursors.
   public let cursor: MailboxCursor?
+  /// The most bytes that may have to be sent again when the process is killed; nil if larger pieces are as good.
+  package var largestPiece: Int?
   private let read: @Sendable (_ offset: Int, _ count: Int) throws -> [UInt8]
 
   static let pieceSize = 1 << 18

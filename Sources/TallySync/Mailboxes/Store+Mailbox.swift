@@ -1,3 +1,4 @@
+import TallyAssets
 import TallyCRDT
 import TallyStore
 
@@ -71,6 +72,7 @@ extension Store {
     -> MailboxReport
   {
     try Task.checkCancellation()
+    assets.finishRemovals()
     let knewOfDamage = try isDamaged
     do {
       var pass = try MailboxPass(self, mailbox, settings)

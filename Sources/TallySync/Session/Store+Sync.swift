@@ -1,4 +1,5 @@
 import Foundation
+import TallyAssets
 import TallyCRDT
 import TallyStore
 import TallyWire
@@ -55,6 +56,7 @@ extension Store {
     guard !isSame(as: other) else {
       throw SyncError(.sameStore, "\(file.map { "\($0) is" } ?? "these are") one store by two names")
     }
+    for store in [self, other] { store.assets.finishRemovals() }
     var exchange = Exchange(self, other, onProgress)
     try exchange.run()
     try other.assets.give(to: assets)

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TallyAssets
 import TallyCRDT
 import TallyStore
 import TallyWire
@@ -42,7 +43,7 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
 
   package func start() throws -> SyncSession.Event {
     if isComparing { return .started(try store.summary()) }
-    store.finishRemovalsIfPossible()
+    store.assets.finishRemovals()
     // A damaged store has notes that cannot be read; it keeps nothing of its transfers.
     removals = try? store.removals()
     shelf?.tidy()

@@ -27,11 +27,11 @@ struct Section: Codable {
 
   private func cells(_ finding: Finding) -> [String] {
     let (figure, target) = (finding.figure, target(of: finding))
-    let limit = target.map { finding.ratio == nil ? Format.bytes($0.limit) : Format.number($0.limit) }
+    let limit = target.map { Self.limit($0, finding) }
     let isTime = figure.quantity == .cpu
     return [
       figure.id, figure.name, figure.baseline, limit.map { "≤ \($0)" } ?? "",
-      finding.ratio.map { Format.ratio($0, figure.quantity) } ?? Format.bytes(finding.tally),
+      finding.ratio.map { Format.ratio($0, figure.quantity) } ?? Format.amount(finding.tally, figure.quantity),
       target.map { Self.verdict(finding.measured, $0.limit) } ?? "", Format.range(finding.ratios),
       Format.amount(finding.tally, figure.quantity), finding.plain.map { Format.amount($0, figure.quantity) } ?? "",
       finding.wallRatio.map { Format.ratio($0) } ?? "", Self.wall(finding, target?.wall),
@@ -44,13 +44,17 @@ struct Section: Codable {
   func shortCells(_ id: String) -> [String] {
     guard let finding = finding(id) else { return ["", ""] }
     let target = target(of: finding)
-    let limit = target.map { finding.ratio == nil ? Format.bytes($0.limit) : Format.number($0.limit) }
+    let limit = target.map { Self.limit($0, finding) }
     let verdict = target.map { Self.verdict(finding.measured, $0.limit) }
     return [
       finding.ratio.map { Format.ratio($0, finding.figure.quantity) }
         ?? Format.amount(finding.tally, finding.figure.quantity),
       limit.map { "≤ \($0), \(verdict ?? "")" } ?? "",
     ]
+  }
+
+  private static func limit(_ target: Target, _ finding: Finding) -> String {
+    finding.ratio == nil ? Format.amount(target.limit, finding.figure.quantity) : Format.number(target.limit)
   }
 
   private static func wall(_ finding: Finding, _ limit: Double?) -> String {

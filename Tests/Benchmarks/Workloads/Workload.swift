@@ -24,6 +24,7 @@ struct Workload: Sendable {
     Workload(number: "W15", run: OtherUpdatesWorkload.run),
     Workload(number: "W16", run: BesideReadersWorkload.run),
     Workload(number: "W17", run: DeletedForGoodWorkload.run),
+    Workload(number: "W19", run: AssetWorkload.run),
     Workload(number: "W18", isOnRequest: true, run: DecadeWorkload.run),
   ]
 }

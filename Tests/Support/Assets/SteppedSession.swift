@@ -15,11 +15,12 @@ struct SteppedSession {
 
   private final class End {
     let work: StoreWork
-    var session = SyncSession(carriesFiles: true)
+    var session: SyncSession
     var said: [SyncMessage] = []
 
     init(_ store: Store) throws {
       work = StoreWork(store)
+      session = SyncSession(carriesFiles: work.files != nil)
       try handle(try work.start())
     }
 

@@ -39,7 +39,8 @@ package enum SimulationTier: String, CaseIterable, Sendable {
   case order
   /// Old and new versions of an app, where fields take the place of others.
   case lens
-  /// Stores with files beside them, which travel through a folder.
+  /// Stores with files beside them, which travel through one place, on disks that do what they like; and old versions
+  /// of an app, whose pictures in the database new ones move into files.
   case assets
   #if CloudKitStub
     /// Devices that meet in iCloud, as the tests' stub of CloudKit has it, and people who come and go.
@@ -90,7 +91,8 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .extrema: ExtremumHistory.failure(seed, planted: planted)
     case .order: OrderHistory.failure(seed, planted: planted)
     case .lens: LensHistory.failure(seed, planted: planted)
-    case .assets: AssetHistory.failure(seed, planted: planted)
+    case .assets:
+      seed % 2 == 0 ? AssetHistory.failure(seed, planted: planted) : BlobHistory.failure(seed, planted: planted)
     case .shred:
       [false, true].lazy.compactMap { ShredHistory.failure(seed, deleteWins: $0, planted: planted) }.first
     case .unique: UniqueHistory.failure(seed, planted: planted)
@@ -215,6 +217,8 @@ package struct PlantedBug: Sendable {
     .init("lensNotShown", .lensNotShown, .lens),
     .init("hashUnchecked", .hashUnchecked, .assets),
     .init("onlyCopyEvicted", .onlyCopyEvicted, .assets),
+    .init("lengthUnchecked", .lengthUnchecked, .assets),
+    .init("moveIsNow", .moveIsNow, .assets),
   ]
 
   /// How many seeds a tier needs to notice the fault; nil if it does not within its patience.
