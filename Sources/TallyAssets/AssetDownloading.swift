@@ -46,21 +46,21 @@ package final class AssetDownloading {
     guard descriptor >= 0 else { throw AssetError.posix(.unwritable, "create a file in \(folder.path)/parts") }
     // Another one may have given it its name between the two calls.
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, Self.isOpen(path, as: descriptor) else {
-      close(descriptor)
       throw AssetError(.busy, "the file is being received already")
     }
+    // It is in use: leftovers of a week go.
+    _ = folder.touch(path)
     do {
-      // It is in use: leftovers of a week go.
-      _ = folder.touch(path)
       try readWhatIsThere(check)
       writing = AssetWriting(descriptor, at: byteCount)
-      isResumed = byteCount > 0
-    } catch {
-      close(descriptor)
-      throw error
+    } catch let error as AssetError where error.code == .unreadable {
+      // A disk that has lost a piece of it never gives it back.
+      try startOver()
     }
+    isResumed = byteCount > 0
   }
 
+  // Also after an error of `init`, where all properties are set by then.
   deinit { close(descriptor) }
 
   /// Whether the file at a path is the one that is open, and no other has taken its place.

@@ -178,13 +178,11 @@ package struct AssetFolder: Sendable {
       descriptor = open(folder.path + "/lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o666)
       guard descriptor >= 0 else { throw AssetError.posix(.unwritable, "lock \(folder.path)") }
       while flock(descriptor, LOCK_EX) != 0 {
-        guard errno == EINTR else {
-          close(descriptor)
-          throw AssetError.posix(.unwritable, "lock \(folder.path)")
-        }
+        guard errno == EINTR else { throw AssetError.posix(.unwritable, "lock \(folder.path)") }
       }
     }
 
+    // Also after an error of `init`, where the property is set by then.
     deinit { close(descriptor) }
   }
 
@@ -322,7 +320,7 @@ package final class AssetSource: Sendable {
     }
     (before, byteCount, checksTime) = (status, Int(status.st_size), followsLinks)
     guard byteCount <= AssetName.byteLimit else {
-      close(descriptor)
+      // All properties are set, so `deinit` closes it.
       throw AssetError(.tooLarge, "\(path) has \(byteCount) bytes, and \(AssetName.byteLimit) are the most")
     }
   }

@@ -12,6 +12,8 @@ package struct AssetUse: Sendable {
   /// The hashes of files that anything names, with the sizes in these names: rows, records that can be restored, fields
   /// that only a newer app knows, the conflict journal.
   fileprivate var sizes: [String: Set<Int>] = [:]
+  /// Whether another program has written what is not captured yet: a row that it has removed may come to be hidden.
+  fileprivate(set) var isPending = false
 
   /// Whether anything names a file with this hash.
   package func names(_ hash: String) -> Bool { sizes[hash] != nil }
@@ -40,6 +42,8 @@ extension Assets {
     let schema = try store.schema
     return try store.read { db in
       var use = try AssetUse(rowsOf: schema, db)
+      let pending = "SELECT 1 FROM main.tally_pending WHERE op < 4 LIMIT 1"
+      use.isPending = try Bool.fetchOne(db, sql: pending) != nil
       // Bodies have texts as they are, so a hash is found without knowing what is around it.
       for (table, column) in [
         ("tally_hidden", "body"), ("tally_extra", "body"), ("tally_conflict", "loser_value"),

@@ -91,8 +91,7 @@ extension Assets {
         report.sound += 1
         report.byteCount += file.byteCount
       } else {
-        try folder.putAside(file)
-        damaged.append(file)
+        if try folder.putAside(file) { damaged.append(file) }
       }
     }
     let use = try use()
@@ -114,8 +113,8 @@ extension Assets {
   /// Cost: the folder, the columns of assets, all hidden records and the conflict journal.
   /// - Parameter isUrgent: whether files go that were named until now.
   /// - Returns: the number of files that were removed.
-  /// - Throws: `AssetError`, of code `damaged` while the store is; the store's errors. Files that were removed before
-  ///   stay so.
+  /// - Throws: `AssetError`, of code `damaged` while the store is, and of code `busy` if, with `isUrgent`, another
+  ///   program writes just then; the store's errors. Files that were removed before stay so.
   @discardableResult
   public func collect(isUrgent: Bool = false) throws -> Int {
     let (folder, now) = (try folder, store.now)
@@ -135,6 +134,7 @@ extension Assets {
       // A row may have come to name a file since.
       return try folder.locked {
         let use = try namedNow()
+        guard !use.isPending else { throw AssetError(.busy, "another program is writing to the store") }
         return try unnamed.count { try !use.names($0.hash) && folder.removeLocked($0) }
       }
     }
@@ -189,13 +189,18 @@ extension Assets {
 }
 
 extension AssetFolder {
-  func putAside(_ file: File) throws {
+  /// Puts a damaged file aside, unless it has become new since it was looked at.
+  /// - Returns: whether it did.
+  func putAside(_ file: File) throws -> Bool {
     try make(path + "/damaged")
-    try locked {
+    return try locked {
+      var status = stat()
+      guard lstat(file.path, &status) == 0, Self.modified(status) == file.modified else { return false }
       try step()
       guard rename(file.path, "\(path)/damaged/\(file.hash).\(file.type)") == 0 || errno == ENOENT else {
         throw AssetError.posix(.unwritable, "put a damaged file aside")
       }
+      return true
     }
   }
 

@@ -69,9 +69,10 @@ struct RelayPieces: AsyncSequence, AsyncIteratorProtocol {
     let range = answer.field("content-range") ?? ""
     let parts = range.split(whereSeparator: { " -/".contains($0) })
     guard parts.count == 4, parts[0] == "bytes", let first = Int(parts[1]), let last = Int(parts[2]),
-      let total = Int(parts[3]), first == offset, last < total,
+      let total = Int(parts[3]), first == offset, first <= last, last < total,
       answer.isCut ? answer.body.count <= last - first : answer.body.count == last - first + 1
     else { throw RelayError(.notARelay, "not a relay: the answer is not the requested range") }
+    guard !answer.body.isEmpty else { throw RelayError(.unreachable, "the connection broke") }
     return total
   }
 

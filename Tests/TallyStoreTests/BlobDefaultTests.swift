@@ -64,6 +64,9 @@ import Testing
     }
     try queue.close()
 
+    // A version that does not have the field forgets nothing of it.
+    let without = Schema([EntitySchema(type: "Card", fields: [FieldSchema("other", .text)])])
+    try scratch.store("a", schema: without).close()
     for schema in [Self.schema(), Self.schema(FieldSchema("note", .text))] {
       let store = try scratch.store("a", schema: schema)
       #expect(try store.read { try Data.fetchOne($0, sql: "SELECT image FROM Card") } == Data([0x2d, 0]))

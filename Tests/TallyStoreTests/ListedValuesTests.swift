@@ -101,6 +101,34 @@ import Testing
     try expectConverged(older, newer)
   }
 
+  @Test func whatARecordHasMayBePut() throws {
+    let (older, newer) = try pair()
+    let name = try AnyRecordName("Errand|~|a")
+    let fields: [String: Value] = ["title": .text("v"), "state": .text("archived"), "level": .integer(3)]
+    try older.write { try Self.old.put($0, name, fields) }
+    #expect(try older.sync(with: newer).isConverged)
+    #expect(try row(newer, "title, state, level") == ["title": "v", "state": "archived", "level": 3])
+  }
+
+  private struct Note: Entity, Codable, FetchableRecord, PersistableRecord {
+    static let schema = EntitySchema(
+      "Errand", .text("title", default: "", oneOf: ["", "t"], unknown: "t"),
+      .text("state", default: "open", oneOf: ["open", "done"], unknown: "done"))
+    var id = RecordName<Note>()
+    var title = ""
+    var state = State.open
+  }
+
+  /// Of several values that a version does not list, a struct shows those that it can.
+  @Test func aStringShowsItsValueBesideAnEnumThatCannot() throws {
+    let newer = try scratch.store("newer", schema: Self.new)
+    let older = try scratch.store("older", schema: Schema(Note.self))
+    try run(newer, "INSERT INTO Errand(id, title, state) VALUES('Errand|~|a', 'u', 'archived')")
+    #expect(try older.sync(with: newer).isConverged)
+    let note = try #require(try older.read { try Note.fetchOne($0) })
+    #expect(note.title == "u" && note.state == .done)
+  }
+
   // MARK: Values of this version
 
   @Test func aWriteOfAnotherValueFails() throws {

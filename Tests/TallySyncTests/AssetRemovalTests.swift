@@ -97,6 +97,40 @@ import Testing
     #expect(try !isHere(name, a) && !isHere(name, b))
   }
 
+  /// The purged write is of a device whose clock is ahead. Its time says nothing of when a file was added here.
+  @Test func aFileForARowThatComesStaysWhateverTheOtherClockSays() throws {
+    let (a, b) = (try Place(), try Place())
+    b.clock.value = 2
+    let name = try b.store.assets.add(bytes, type: "jpg")
+    try insert("ann", name, b.store)
+    try a.store.apply(try b.store.delta())
+    try purge("ann", b.store)
+    #expect(try a.store.assets.add(bytes, type: "jpg") == name)
+    try a.store.apply(try b.store.delta())
+    #expect(try isHere(name, a))
+    try insert("bob", name, a.store)
+    #expect(try a.store.assets.verify().missing == [])
+  }
+
+  /// One file that cannot go keeps no other.
+  @Test func aFileThatCannotGoKeepsNoOther() throws {
+    let place = try Place()
+    let names = try (0..<3).map { try place.store.assets.add(bytes + Data([UInt8($0)]), type: "jpg") }
+    for (number, name) in names.enumerated() { try insert("\(number)", name, place.store) }
+    let stuck = place.store.path + "-assets/parts"
+    try FileManager.default.createDirectory(atPath: stuck, withIntermediateDirectories: true)
+    // A superuser reads it all the same; a folder that cannot be listed is then a link to itself.
+    if geteuid() == 0 {
+      try FileManager.default.removeItem(atPath: stuck)
+      try FileManager.default.createSymbolicLink(atPath: stuck, withDestinationPath: stuck)
+    } else {
+      chmod(stuck, 0)
+    }
+    defer { chmod(stuck, 0o755) }
+    for number in 0..<3 { try purge("\(number)", place.store) }
+    for name in names { #expect(try !isHere(name, place)) }
+  }
+
   @Test func aCompactionTakesFilesAlong() throws {
     let place = try Place()
     let name = try place.store.assets.add(bytes, type: "jpg")
@@ -236,7 +270,7 @@ import Testing
     try delete("ann", place.store)
     try place.store.replicate { transaction in
       let report = try transaction.purge(AnyRecordName("Person|~|ann"))
-      try transaction.noteRemoval(report, isPurge: true)
+      try transaction.noteRemoval(report.files, isPurge: true)
     }
     try place.store.close()
     #expect(try isHere(name, place))

@@ -67,8 +67,17 @@ extension Entity where Self: FetchableRecord & Decodable {
         values[field.name].map { !$0.isNull && field.oneOf?.contains(Value($0)) == false } ?? false
       }
       for field in unlisted { values[field.name] = (field.unknown ?? field.defaultValue).databaseValue }
-      guard !unlisted.isEmpty, let known = try? FetchableRecordDecoder().decode(Self.self, from: Row(values)) else {
+      guard !unlisted.isEmpty, var known = try? FetchableRecordDecoder().decode(Self.self, from: Row(values)) else {
         throw error
+      }
+      // A property that can show its value does.
+      for field in unlisted {
+        let replaced = values.updateValue(row[field.name] as DatabaseValue, forKey: field.name)
+        if let shown = try? FetchableRecordDecoder().decode(Self.self, from: Row(values)) {
+          known = shown
+        } else {
+          values[field.name] = replaced
+        }
       }
       self = known
     }

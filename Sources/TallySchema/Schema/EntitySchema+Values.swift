@@ -15,7 +15,8 @@ extension EntitySchema {
     }
   }
 
-  /// Checks what is to stand in a column, which is given by its place in `columnNames`.
+  /// Checks what is to stand in a column, which is given by its place in `columnNames`. A list of values is another
+  /// matter: a record keeps a value that it has.
   /// - Throws: `StoreError.typeMismatch`, `.ownsItself`.
   package func check(_ value: Value, at column: Int, _ name: AnyRecordName) throws(StoreError) {
     if value.isNull {
@@ -24,8 +25,8 @@ extension EntitySchema {
     }
     guard column >= fields.count else {
       let field = fields[column]
-      if let reason = field.refusal(of: value) {
-        throw StoreError(.typeMismatch, "\(name).\(field.name) \(reason)")
+      guard field.kind.accepts(value) else {
+        throw StoreError(.typeMismatch, "\(name).\(field.name) is not \(field.kind.withArticle)")
       }
       return
     }

@@ -141,6 +141,7 @@ private struct FieldCoding: Codable {
     kind = field.kind.rawValue
     let isUsual = field.defaultValue.isNull || field.kind == .counter && field.defaultValue == .integer(0)
     defaultValue = isUsual ? nil : ScalarCoding(value: field.defaultValue)
+    isDefaultUnsaid = field.isDefaultUnsaid
     wireName = field.wireName == field.name ? nil : field.wireName
     within = field.within
     keep = field.keep?.rawValue
@@ -170,13 +171,14 @@ private struct FieldCoding: Codable {
 
   func encode(to encoder: any Encoder) throws {
     let isPlain = defaultValue == nil && wireName == nil && within == nil && keep == nil && download == nil
-    guard !isPlain || source != nil || oneOf != nil else {
+    guard !isPlain || source != nil || oneOf != nil || isDefaultUnsaid else {
       var container = encoder.singleValueContainer()
       return try container.encode(kind)
     }
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(kind, forKey: .kind)
     try container.encodeIfPresent(defaultValue, forKey: .defaultValue)
+    if isDefaultUnsaid { try container.encodeNil(forKey: .defaultValue) }
     try container.encodeIfPresent(wireName, forKey: .wireName)
     try container.encodeIfPresent(within, forKey: .within)
     try container.encodeIfPresent(keep, forKey: .keep)

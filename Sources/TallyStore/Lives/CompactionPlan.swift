@@ -58,6 +58,12 @@ struct CompactionPlan {
 
   var isDone: Bool { done == steps.count }
 
+  /// Hands over the files that its steps have named since the last time.
+  mutating func takeFiles() -> [AssetName: HybridTime] {
+    defer { report.files = [:] }
+    return report.files
+  }
+
   /// Carries out the next step in a transaction.
   /// - Returns: false when all steps are done.
   mutating func carryOut(_ shredding: Shredding, in transaction: WriteTransaction, isUnchanged: Bool) throws -> Bool {

@@ -80,7 +80,7 @@ extension WriteTransaction {
       count += 1
       if count.isMultiple(of: 64), environment.now().milliseconds > end { break }
     }
-    if plan.report.emptied > before { try noteRemoval(plan.report, isPurge: false) }
+    if plan.report.emptied > before { try noteRemoval(plan.takeFiles(), isPurge: false) }
     if let dot { plan.vector.include(dot) }
     plan.seenAbove = seenAbove
     return plan
@@ -108,7 +108,7 @@ extension WriteTransaction {
       case .goes: try empty(next, kind, stored, &report)
       }
     }
-    if report.emptied > 0, !isDryRun { try noteRemoval(report, isPurge: false) }
+    if report.emptied > 0, !isDryRun { try noteRemoval(report.files, isPurge: false) }
     return report
   }
 

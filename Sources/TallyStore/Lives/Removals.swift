@@ -95,20 +95,24 @@ extension StateVector {
 }
 
 extension WriteTransaction {
-  /// Notes that this transaction has emptied records.
-  func noteRemoval(_ report: CompactionReport, isPurge: Bool) throws {
+  /// Notes that this transaction has emptied records, which named `files`.
+  func noteRemoval(_ files: [AssetName: HybridTime], isPurge: Bool) throws {
     guard let dot else { return }
-    try note(removals: StateVector([(dot.replica, dot.sequence)]), report.files, isPurge: isPurge)
+    try note(removals: StateVector([(dot.replica, dot.sequence)]), files, isPurge: isPurge)
   }
 
   func removals() throws -> Removals { Removals(try NoteTable(connection).read(Removals.scope) ?? [:]) }
 
-  /// Notes that these transactions have emptied records, which named `files`.
+  /// Notes that these transactions have emptied records, which named `files`. Times run a little ahead of the clock
+  /// where much is written; one of a device whose clock is wrong says nothing of when a file was added here.
   func note(removals dots: StateVector, _ files: [AssetName: HybridTime], isPurge: Bool = false) throws {
     guard !dots.isEmpty else { return }
     try changeRemovals { removals in
       removals.all.merge(dots)
-      removals.files.merge(files, uniquingKeysWith: max)
+      for (name, time) in files {
+        let isOfNow = time.milliseconds <= now.milliseconds + 60_000
+        removals.files.merge([name: isOfNow ? min(time, now) : HybridTime(milliseconds: 0)], uniquingKeysWith: max)
+      }
       if isPurge { removals.purges.merge(dots) }
       removals.isUnfinished = true
     }

@@ -129,7 +129,7 @@ extension Store {
   public func purge(_ name: AnyRecordName) throws -> CompactionReport {
     let report = try replicate { transaction in
       let report = try transaction.purge(name)
-      if report.emptied > 0 { try transaction.noteRemoval(report, isPurge: true) }
+      if report.emptied > 0 { try transaction.noteRemoval(report.files, isPurge: true) }
       return report
     }.value
     if report.emptied > 0 { finishRemovalsIfPossible() }

@@ -100,9 +100,8 @@ enum FolderFiles {
       }
       rest = max(0, Int(status.st_size) - offset)
       guard offset == 0 || lseek(descriptor, off_t(offset), SEEK_SET) >= 0 else {
-        let error = FolderFiles.failure(.unreadable, "read the file")
-        close(descriptor)
-        throw error
+        // All properties are set, so `deinit` closes it.
+        throw FolderFiles.failure(.unreadable, "read the file")
       }
     }
 
