@@ -16,8 +16,8 @@ extension Assets {
   ///
   /// A file that was added after that write may be for a row that is still to be written. It stays for a day at least,
   /// like any other that was added, and is then up to `collect`.
-  /// - Returns: whether it has seen to all of them, which it cannot while the store is damaged, or while another program
-  ///   has just written what is not captured yet.
+  /// - Returns: whether it has seen to all of them, which it cannot while the store is damaged, or while another
+  ///   program has just written what is not captured yet.
   /// - Throws: the first error, after all files that it does not concern are gone.
   func remove(_ files: [AssetName: HybridTime]) throws -> Bool {
     let folder = try folder

@@ -317,8 +317,8 @@ import Testing
     #expect(edit.encoded(replicas: [device.id]).count < 50)
   }
 
-  /// A keystroke in a text of a hundred thousand characters and thousands of runs costs little more than in a small one:
-  /// no way goes through the text, the runs or the spans, of which there are 64 times as many.
+  /// A keystroke in a text of a hundred thousand characters and thousands of runs costs little more than in a small
+  /// one: no way goes through the text, the runs or the spans, of which there are 64 times as many.
   @Test func aKeystrokeCostsTheSameInALargeText() throws {
     func cost(runs: Int) throws -> Duration {
       var random = SplitMix64(seed: 1)
