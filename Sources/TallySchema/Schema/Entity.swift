@@ -57,7 +57,7 @@ extension Entity where Self: FetchableRecord & Decodable {
   /// ```
   ///
   /// The row keeps its values. GRDB's `update` and `save` write all that a struct has, so they also write what was read
-  /// in place of such a value; `updateChanges` writes only what the app has changed. See ``FieldSchema/oneOf``.
+  /// in place of such a value; `updateChanges` writes only what the app has changed.
   public init(row: Row) throws {
     do {
       self = try FetchableRecordDecoder().decode(Self.self, from: row)
