@@ -133,7 +133,7 @@ let package = Package(
     .trait(
       name: "Inspector",
       description: "TallyInspector and tally inspect: stores in the browser, on SwiftNIO; off unless asked for"),
-    .trait(name: "Spaces", description: "TallySpaces: sealed places, on swift-crypto; off unless asked for"),
+    .trait(name: "Spaces", description: "TallySpaces: parts of sealed places, not to be used yet; on swift-crypto"),
     .trait(
       name: "Postgres", description: "The relay on PostgreSQL, through libpq; off unless asked for",
       enabledTraits: ["Relay"]),

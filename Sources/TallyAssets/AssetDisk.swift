@@ -1,8 +1,8 @@
 #if PlantedFaults
   import Synchronization
 
-  /// What tests do to the folder of a store's files: after some operations nothing is changed any more, as if the
-  /// process had been killed, or nothing can be written any more, as on a full disk.
+  /// Faults that tests cause in the folder of a store's files. After a number of operations the folder no longer
+  /// changes, as if the process had been killed, or takes no more bytes, as on a full disk.
   ///
   /// An operation that comes after the end throws `AssetError.unwritable`. After a kill, what would be tidied up stays
   /// as well.
