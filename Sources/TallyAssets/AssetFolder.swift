@@ -56,7 +56,7 @@ package struct AssetFolder: Sendable {
   }
 
   /// Whether there are files, or ever were.
-  package var exists: Bool { access(path, F_OK) == 0 }
+  package var exists: Bool { Self.leadsToFolder(path) }
 
   // MARK: Writing
 
@@ -91,10 +91,12 @@ package struct AssetFolder: Sendable {
     }
 
     /// Gives the file an asset's name, after its bytes have reached the disk.
-    func keep(as name: AssetName) throws {
+    /// - Returns: whether none was there.
+    func keep(as name: AssetName) throws -> Bool {
       guard AssetFolder.sync(descriptor) else { throw AssetError.posix(.unwritable, "write a file to the disk") }
-      _ = try folder.put(path, as: name)
+      let isNew = try folder.put(path, as: name)
       isKept = true
+      return isNew
     }
   }
 
@@ -137,6 +139,12 @@ package struct AssetFolder: Sendable {
     return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
+  /// Whether a path leads to a folder, which a person may have moved to another disk.
+  private static func leadsToFolder(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+
   /// A file's name must outlast a power cut as well; not every file system can be asked for that.
   private func syncFolders(of file: String) {
     Self.syncFolder(String(file.prefix(upTo: file.lastIndex(of: "/") ?? file.endIndex)))
@@ -157,13 +165,34 @@ package struct AssetFolder: Sendable {
     return utimes(file, [time, time]) == 0
   }
 
+  /// Makes a folder, unless it is there. A plain file that another program has put in its place is put aside: beside
+  /// it, under its name with a tilde and a UUID.
   func make(_ folder: String) throws {
     try step()
-    if mkdir(folder, 0o777) == 0 {
-      return Self.syncFolder(URL(fileURLWithPath: folder).deletingLastPathComponent().path)
+    if try makeNew(folder) || Self.leadsToFolder(folder) { return }
+    var status = stat()
+    guard lstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw AssetError(.unwritable, "\(folder) is not a folder")
     }
-    guard errno != EEXIST else { return }
-    throw AssetError.posix(.unwritable, "create the folder \(folder)")
+    // Another process may do the same. No folder can take the name of a file, so what it has made stays.
+    let aside = "\(folder)~\(UUID().uuidString)"
+    let descriptor = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+    guard descriptor >= 0 else { throw AssetError.posix(.unwritable, "put aside what stands in a folder's place") }
+    close(descriptor)
+    if rename(folder, aside) != 0 { unlink(aside) }
+    guard try makeNew(folder) || Self.leadsToFolder(folder) else {
+      throw AssetError(.unwritable, "\(folder) is not a folder")
+    }
+  }
+
+  /// - Returns: whether nothing had the name.
+  private func makeNew(_ folder: String) throws -> Bool {
+    if mkdir(folder, 0o777) == 0 {
+      Self.syncFolder(URL(fileURLWithPath: folder).deletingLastPathComponent().path)
+      return true
+    }
+    guard errno == EEXIST else { throw AssetError.posix(.unwritable, "create the folder \(folder)") }
+    return false
   }
 
   // MARK: Removing

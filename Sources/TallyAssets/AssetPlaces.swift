@@ -71,6 +71,7 @@ package struct AssetPlaces: Sendable {
           CREATE TABLE IF NOT EXISTS come(name TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID, STRICT;
           CREATE TABLE IF NOT EXISTS named(name TEXT NOT NULL PRIMARY KEY, added INTEGER NOT NULL)
             WITHOUT ROWID, STRICT;
+          CREATE TABLE IF NOT EXISTS waiting(name TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID, STRICT;
           """)
     }
     return queue
@@ -251,6 +252,7 @@ package struct AssetPlaces: Sendable {
       for (name, added) in files {
         try db.execute(
           sql: "INSERT OR REPLACE INTO named VALUES(?, ?)", arguments: [name, Self.microseconds(added)])
+        try db.execute(sql: "DELETE FROM waiting WHERE name = ?", arguments: [name])
       }
     }
   }
@@ -272,13 +274,28 @@ package struct AssetPlaces: Sendable {
 
   static func microseconds(_ date: Date) -> Int { Int((date.timeIntervalSince1970 * 1e6).rounded()) }
 
-  /// Notes that the app has added a file, also one that had come before.
-  func noteAddition(_ name: AssetName) throws {
+  /// Notes that the app has added a file, also one that had come before. One that is new here (`isNew`) waits for a
+  /// row: no device can have its name from this one before a row has it.
+  func noteAddition(_ name: AssetName, isNew: Bool) throws {
     try write { db in
       try db.execute(sql: "DELETE FROM come WHERE name = ?", arguments: [name])
       try db.execute(sql: "DELETE FROM wish WHERE name = ?", arguments: [name])
+      if isNew { try db.execute(sql: "INSERT OR IGNORE INTO waiting VALUES(?)", arguments: [name]) }
     }
   }
+
+  /// Forgets that files wait for rows which something names by now. It comes before names can leave the device, so
+  /// that those which still wait are of no use to any other.
+  package func noteNamed(_ use: AssetUse) throws {
+    let named = try waiting().filter { use.names($0.hash) }
+    guard !named.isEmpty else { return }
+    try write { db in
+      for name in named { try db.execute(sql: "DELETE FROM waiting WHERE name = ?", arguments: [name]) }
+    }
+  }
+
+  /// The files that the app has added and that nothing was ever found to name.
+  func waiting() throws -> Set<AssetName> { try read { try Self.names($0, "SELECT name FROM waiting") } }
 }
 
 /// The files that a device waits for and lacks.

@@ -74,9 +74,12 @@ extension Assets {
   /// Cost: nothing without a folder for files; otherwise that of ``use()``.
   package func unsent() throws -> [AssetName] {
     guard store.file != nil, !store.options.isReadOnly, try folder.exists else { return [] }
-    let reached = try places().reached(since: store.now)
+    let places = try places()
+    let reached = try places.reached(since: store.now)
     guard try folder.files().contains(where: { $0.name.map { !reached.contains($0) } ?? false }) else { return [] }
-    return try folder.named(use()).filter { !reached.contains($0) }
+    let use = try use()
+    try places.noteNamed(use)
+    return try folder.named(use).filter { !reached.contains($0) }
   }
 
   /// Whether any row names a file. Reads the columns of assets up to the first name.
@@ -100,11 +103,16 @@ extension Assets {
   package func give(to other: Assets) throws {
     guard store.file != nil, other.store.file != nil, try folder.exists else { return }
     let (source, target) = (try folder, try other.folder)
+    // Before these are read: what is removed later may name a file that is given.
+    let removals = try other.removals()
+    let use = try other.use()
+    if !store.options.isReadOnly { try places().noteNamed(use) }
     var given: [AssetName] = []
-    for name in try source.named(other.use()) where !target.has(name) {
+    for name in try source.named(use) where !target.has(name) {
       if try other.add(name, from: source.path(of: name)) { given.append(name) }
     }
     if !given.isEmpty { try other.places().note(named: given) }
+    _ = try other.takeBack(given, since: removals)
   }
 }
 

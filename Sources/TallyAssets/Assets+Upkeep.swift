@@ -103,7 +103,8 @@ extension Assets {
   }
 
   /// Removes files that nothing has named for a day: no record that is shown or can be restored, no entry of the
-  /// conflict journal. A file that no mailbox is known to have stays for the restore window: others may have its name.
+  /// conflict journal. A file that has been named and that no mailbox is known to have stays for the restore window:
+  /// others may have its name.
   ///
   /// An engine does so once a day, and what counts are the days on which it has found the file unnamed. The files of
   /// purged records go with the purge. With `isUrgent` all files go at once that nothing names, also those that were
@@ -127,6 +128,7 @@ extension Assets {
       _ = try folder.remove(leftover, ifOlderThan: leftover.hasSuffix(".tmp") ? min(stale, abandoned) : stale)
     }
     let places = try places()
+    try places.noteNamed(use)
     let files = try folder.files().filter { isUrgent || $0.modified < now.addingTimeInterval(-Self.day) }
     let unnamed = files.filter { !use.names($0.hash) }
     let days = try places.note(unnamed: Set(unnamed.compactMap(\.name)), at: AssetPlaces.here, now)
@@ -138,11 +140,12 @@ extension Assets {
         return try unnamed.count { try !use.names($0.hash) && folder.removeLocked($0) }
       }
     }
-    let reached = try places.reached(since: now)
+    // Others may have the name of a file that no place is known to have, unless it has only ever waited for a row.
+    let soon = try places.reached(since: now).union(places.waiting())
     let window = max(1, store.options.compaction.restoreWindow.days)
     return try unnamed.count { file in
       guard let name = file.name else { return false }
-      guard days[name] ?? 0 >= (reached.contains(name) ? 1 : window) else { return false }
+      guard days[name] ?? 0 >= (soon.contains(name) ? 1 : window) else { return false }
       return try folder.remove(file)
     }
   }
@@ -202,6 +205,15 @@ extension AssetFolder {
       }
       return true
     }
+  }
+
+  /// Puts aside a file that is not what its name says, unless it has become new meanwhile.
+  /// - Returns: whether it was damaged and is gone from its place.
+  package func putAsideIfDamaged(_ name: AssetName, check: () throws -> Void) throws -> Bool {
+    guard let file = try files(of: [name.hash]).first(where: { $0.type == name.type }),
+      try Hexadecimal.text(AssetSource(file.path, followsLinks: false).hash { _ in try check() }) != name.hash
+    else { return false }
+    return try putAside(file)
   }
 
   /// Puts aside what another program has put where a file belongs: a folder, a link or a pipe. A plain file stays.

@@ -63,13 +63,12 @@ public struct Assets: Sendable {
     hash.update(bytes)
     let name = try name(Hexadecimal.text(hash.finalized()), bytes.count, type)
     guard try !folder.renew(name) else {
-      try noteAddition(name, folder)
+      try noteAddition(name, folder, isNew: false)
       return name
     }
     let draft = try AssetFolder.Draft(in: folder)
     try draft.append(bytes)
-    try draft.keep(as: name)
-    try noteAddition(name, folder)
+    try noteAddition(name, folder, isNew: draft.keep(as: name))
     return name
   }
 
@@ -95,8 +94,7 @@ public struct Assets: Sendable {
     let draft = try AssetFolder.Draft(in: folder)
     let hash = try source.hash(draft.append)
     let name = try name(Hexadecimal.text(hash), source.byteCount, type)
-    try draft.keep(as: name)
-    try noteAddition(name, folder)
+    try noteAddition(name, folder, isNew: draft.keep(as: name))
     return name
   }
 
@@ -111,13 +109,13 @@ public struct Assets: Sendable {
     } catch let error as AssetError where [.missing, .notAFile, .unreadable, .changed].contains(error.code) {
       return false
     }
-    try draft.keep(as: name)
-    try noteAddition(name, folder)
+    _ = try draft.keep(as: name)
+    try noteAddition(name, folder, isNew: false)
     return true
   }
 
-  private func noteAddition(_ name: AssetName, _ folder: AssetFolder) throws {
-    try places().noteAddition(name)
+  private func noteAddition(_ name: AssetName, _ folder: AssetFolder, isNew: Bool) throws {
+    try places().noteAddition(name, isNew: isNew)
     AssetNews.arrivals.tell(folder.path)
   }
 

@@ -71,8 +71,6 @@ package enum TextCodingError: Error, Hashable, Sendable {
   case runOrder
   /// A run that nothing is said of.
   case unusedRun
-  /// A run hangs at itself, or at one that hangs at it.
-  case circle
   /// A run hangs at a run that is not in the list.
   case unknownParent
   /// A row without elements, or beyond the limit of a run.

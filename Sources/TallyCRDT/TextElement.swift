@@ -17,7 +17,7 @@ package struct TextElement: Hashable, Comparable, Sendable {
   }
 }
 
-/// The name of a run: what one replica typed on at one place, over as many transactions as it took.
+/// The name of a run: of the characters that one replica typed on at one place, over as many transactions as it took.
 package struct TextRunID: Hashable, Comparable, Sendable {
   /// The transaction that began the run; of a base the one that wrote what the text began with.
   package var dot: Dot
@@ -27,7 +27,7 @@ package struct TextRunID: Hashable, Comparable, Sendable {
 
   /// The number of a run that is everything which an insert wrote.
   package static let insert: UInt64 = 0
-  /// The number of a run that holds what stood elsewhere before somebody edited it as a text: in a seed's layer, or in
+  /// The number of a run that holds what stood elsewhere before it was first edited as a text: in a seed's layer, or in
   /// the register of apps that do not merge characters.
   package static let base: UInt64 = 1 << 40 - 1
 
@@ -52,20 +52,46 @@ package struct TextRunID: Hashable, Comparable, Sendable {
 
 /// The dots of consecutive elements: one for all of them, or going up or down by one with each, as when every keystroke
 /// is a transaction.
-package struct TextDots: Hashable, Sendable {
-  /// The replica of all of the dots.
-  package var replica: ReplicaID
+package struct TextDots: Sendable {
+  /// Which replica's dots they are, and how they travel. Of many rows that a decoder reads most have the same: it is
+  /// kept once. Never mutated.
+  final class Source: Sendable {
+    let replica: ReplicaID
+    let via: Dot?
+
+    init(_ replica: ReplicaID, via: Dot?) { (self.replica, self.via) = (replica, via) }
+  }
+
+  private(set) var source: Source
   /// The sequence of the first element.
   package var sequence: UInt64
   /// How much the sequence grows with each element: -1, 0 or 1; 0 for a single element.
   package var step: Int8 = 0
-  /// The dot by which the elements travel if they were lifted or said again; nil if they travel by their own. It is the
-  /// dot of none of them.
-  package var via: Dot?
 
   /// The dots of elements that one transaction has written, or deleted.
   package init(_ dot: Dot, via: Dot? = nil) {
-    (replica, sequence, self.via) = (dot.replica, dot.sequence, via == dot ? nil : via)
+    self.init(Source(dot.replica, via: via == dot ? nil : via), dot.sequence, step: 0)
+  }
+
+  init(_ source: Source, _ sequence: UInt64, step: Int8) {
+    (self.source, self.sequence, self.step) = (source, sequence, step)
+  }
+
+  /// The replica of all of the dots.
+  package var replica: ReplicaID {
+    get { source.replica }
+    set { source = Source(newValue, via: source.via) }
+  }
+
+  /// The dot by which the elements travel if they were lifted or said again; nil if they travel by their own. It is the
+  /// dot of none of them.
+  package var via: Dot? {
+    get { source.via }
+    set { source = Source(source.replica, via: newValue) }
+  }
+
+  private func hasSameSource(as other: TextDots) -> Bool {
+    source === other.source || source.replica == other.source.replica && source.via == other.source.via
   }
 
   /// The dot of an element, counted from the first.
@@ -91,7 +117,7 @@ package struct TextDots: Hashable, Sendable {
 
   /// The step with which the first of `next` could go on behind `count` elements of this; nil if it cannot.
   func step(to next: TextDots, count: UInt32, within steps: ClosedRange<Int64>) -> Int8? {
-    guard replica == next.replica, via == next.via else { return nil }
+    guard hasSameSource(as: next) else { return nil }
     let gap = Int64(bitPattern: next.sequence) &- Int64(bitPattern: self[count - 1].sequence)
     return steps.contains(gap) && (count == 1 || gap == step) ? Int8(gap) : nil
   }
@@ -110,7 +136,7 @@ package struct TextDots: Hashable, Sendable {
 
   /// Whether the first `count` elements have the same dots in both.
   func isSame(_ other: TextDots, count: UInt32) -> Bool {
-    replica == other.replica && sequence == other.sequence && via == other.via && (count == 1 || step == other.step)
+    sequence == other.sequence && (count == 1 || step == other.step) && hasSameSource(as: other)
   }
 
   /// Joins what two copies know of `count` elements: of two dots the lesser stays, of two that the same one travels by
@@ -163,5 +189,20 @@ package struct TextDots: Hashable, Sendable {
     case (true, false): return 0..<UInt32(first - known)
     case (false, true): return count - UInt32(last - known)..<count
     }
+  }
+}
+
+extension TextDots: Hashable {
+  /// Whether both say the same of as many elements.
+  package static func == (lhs: TextDots, rhs: TextDots) -> Bool {
+    lhs.sequence == rhs.sequence && lhs.step == rhs.step && lhs.hasSameSource(as: rhs)
+  }
+
+  /// Feeds the same parts that equality compares.
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(replica)
+    hasher.combine(sequence)
+    hasher.combine(step)
+    hasher.combine(via)
   }
 }

@@ -14,18 +14,25 @@ package struct TextRun: Sendable {
 
   /// Where a run hangs.
   package struct Origin: Hashable, Sendable {
-    /// The element that it hangs at; nil for one that stands by itself.
-    package var parent: TextElement?
-    /// The side of the parent; right if there is none.
-    package var side: Side
-    /// The stamp of what the run says: of an insert's text, or of a base.
-    package var stamp: Stamp?
+    private enum Place: Hashable {
+      case at(TextElement, Side)
+      case alone(Stamp?)
+    }
+
+    private let place: Place
 
     /// A run at a side of an element.
-    package init(_ side: Side, of parent: TextElement) { (self.parent, self.side, stamp) = (parent, side, nil) }
+    package init(_ side: Side, of parent: TextElement) { place = .at(parent, side) }
 
     /// A run that stands by itself.
-    package init(stamp: Stamp?) { (parent, side, self.stamp) = (nil, .right, stamp) }
+    package init(stamp: Stamp?) { place = .alone(stamp) }
+
+    /// The element that it hangs at; nil for one that stands by itself.
+    package var parent: TextElement? { if case .at(let parent, _) = place { parent } else { nil } }
+    /// The side of the parent; right if there is none.
+    package var side: Side { if case .at(_, let side) = place { side } else { .right } }
+    /// The stamp of what the run says: of an insert's text, or of a base.
+    package var stamp: Stamp? { if case .alone(let stamp) = place { stamp } else { nil } }
 
     /// Of two that only a broken peer, or copies of one store that drew the same number, can give to one run, the one
     /// that stays.

@@ -1,74 +1,124 @@
-/// The contributions of a text to the fingerprint: its latest edit, and each *patch*, the longest row of elements of
-/// one run that one transaction has written, and that are all there or were all deleted by one. How a store keeps them
-/// does not matter. `name` is the hash of the record's name, `field` that of the field's wire name.
+/// The contributions of a text to the fingerprint: its latest edit; for each run the place where it hangs; the *even
+/// rows* of its elements, by their dots; and its characters, in blocks of 64 places.
+///
+/// An even row is the longest one in which both dots change from each element to the next by one step: two even rows
+/// that meet share an element. So what a row is depends on its elements and those beside them alone: not on how a store
+/// keeps them, nor on what lies farther off, and a row of 2^30 elements is one hash. `name` is the hash of the record's
+/// name, `field` that of the field's wire name.
 extension TextState {
-  /// Returns the contribution of everything. Cost: linear in the elements.
+  /// Returns the contribution of everything. Cost: linear in stretches and characters, however many elements are
+  /// deleted.
   package func fingerprint(name: UInt64, field: UInt64) -> Fingerprint {
-    var sum = latestFingerprint(name: name, field: field)
-    for run in runs { run.forEachPatch { sum += $0.fingerprint(of: run, name: name, field: field) } }
+    let hasher = TextHasher(name: name, field: field)
+    var sum = hasher.latest(self)
+    for run in runs { sum += hasher.run(run, touching: 0..<TextStretch.limit) }
     return sum
   }
 
-  /// Returns the amount to add to the fingerprint when an edit has made this state of `old`. Cost: what the edit has
-  /// touched, and the patches beside it; in a run all that is between its first and last change.
+  /// Returns the amount to add to the fingerprint when an edit, or anything else that was joined, has made this state
+  /// of `old`. Cost: for each run of `edit` what lies between its first and its last change, and the rows and blocks
+  /// that these touch.
   package func fingerprint(replacing old: TextState, by edit: TextState, name: UInt64, field: UInt64) -> Fingerprint {
-    var sum = latestFingerprint(name: name, field: field)
-    sum -= old.latestFingerprint(name: name, field: field)
+    let hasher = TextHasher(name: name, field: field)
+    var sum = hasher.latest(self)
+    sum -= hasher.latest(old)
     for part in edit.runs {
-      guard let first = part.stretches.first, let last = part.stretches.last else { continue }
-      let range = max(first.first, 1) - 1..<last.end + 1
-      old[part.id].map { run in
-        run.forEachPatch(touching: range) { sum -= $0.fingerprint(of: run, name: name, field: field) }
-      }
-      self[part.id].map { run in
-        run.forEachPatch(touching: range) { sum += $0.fingerprint(of: run, name: name, field: field) }
-      }
+      let range = (part.stretches.first?.first ?? 0)..<(part.stretches.last?.end ?? 0)
+      if let run = old[part.id] { sum -= hasher.run(run, touching: range) }
+      if let run = self[part.id] { sum += hasher.run(run, touching: range) }
     }
     return sum
-  }
-
-  private func latestFingerprint(name: UInt64, field: UInt64) -> Fingerprint {
-    guard let latest else { return Fingerprint() }
-    return CellHasher(name: name, stamp: latest).hash(.textEdit, field, .text(latestVia.map { "\($0)" } ?? ""))
   }
 }
 
-/// Elements of which one transaction has done the same.
-private struct TextPatch {
-  var first: UInt32
-  var count: UInt32 = 0
-  var written: TextDots?
-  var deleted: TextDots?
-  var characters: [Unicode.Scalar] = []
+/// Hashes what is known of one text.
+private struct TextHasher {
+  let name: UInt64
+  let field: UInt64
 
-  /// Whether the element of a stretch at a place is part of it.
-  func takes(_ stretch: TextStretch, at place: UInt32) -> Bool {
-    guard first + count == place else { return false }
-    let part = stretch.dots(at: place)
-    return part.written == written && part.deleted == deleted
+  /// Characters are hashed by as many places.
+  static let block: UInt32 = 64
+
+  func latest(_ state: TextState) -> Fingerprint {
+    guard let latest = state.latest else { return Fingerprint() }
+    let via: Value = .text(state.latestVia.map { "\($0)" } ?? "")
+    return CellHasher(name: name, stamp: latest).hash(.textEdit, field, via)
   }
 
-  func fingerprint(of run: TextRun, name: UInt64, field: UInt64) -> Fingerprint {
-    let dot = written?[0] ?? deleted?[0] ?? run.id.dot
-    let stamp = run.origin?.stamp
-    let hasher = CellHasher(
-      name: name,
-      stamp: Stamp(
-        rank: stamp?.rank ?? .seed, time: stamp?.time ?? HybridTime(milliseconds: 0), dot: dot))
-    let value: Value = deleted == nil ? .text("") : .blob([])
-    return hasher.hash(.textStretch, field, tag: value.tag) { hash in
-      hash.combine(run.id)
-      if let parent = run.origin?.parent {
-        hash.combine(parent.run)
-        hash.combine(word: 1 << 33 | UInt64(parent.offset) << 1 | (run.origin?.side == .left ? 0 : 1))
-      } else {
-        hash.combine(word: run.origin == nil ? 0 : 1)
-      }
-      hash.combine(word: UInt64(first) << 32 | UInt64(count))
-      hash.combine(word: (written == nil ? 0 : 1) | (written?.via == nil ? 0 : 2) | (deleted?.via == nil ? 0 : 4))
-      for dot in [written?.via, deleted?[0], deleted?.via] { if let dot { hash.combine(dot) } }
-      for character in characters { hash.combine(word: UInt64(character.value)) }
+  /// What a run contributes, as far as a change of elements in a range can change it.
+  func run(_ run: TextRun, touching range: Range<UInt32>) -> Fingerprint {
+    var sum = origin(of: run)
+    guard !range.isEmpty else { return sum }
+    // A row also depends on the elements beside it.
+    let beside = max(range.lowerBound, 1) - 1..<range.upperBound + 1
+    TextEvenRow.forEach(of: run.stretches, touching: beside) { sum += row($0, of: run.id) }
+    let start = range.lowerBound & ~(Self.block - 1)
+    let end = ((range.upperBound - 1) | (Self.block - 1)) + 1
+    sum += characters(of: run, in: start..<end)
+    return sum
+  }
+
+  private func hash(
+    _ dot: Dot, of stamp: Stamp? = nil, as tag: Value, _ body: (inout SipHash13) -> Void
+  ) -> Fingerprint {
+    let stamp = Stamp(rank: stamp?.rank ?? .seed, time: stamp?.time ?? HybridTime(milliseconds: 0), dot: dot)
+    return CellHasher(name: name, stamp: stamp).hash(.textStretch, field, tag: tag.tag, body)
+  }
+
+  private func origin(of run: TextRun) -> Fingerprint {
+    guard let origin = run.origin else { return Fingerprint() }
+    return hash(run.id.dot, of: origin.stamp, as: .null) { hash in
+      hash.combine(word: run.id.number)
+      hash.combine(word: (origin.stamp == nil ? 0 : 1) | (origin.side == .left ? 0 : 2))
+      guard let parent = origin.parent else { return }
+      hash.combine(parent.run.dot)
+      hash.combine(word: parent.run.number)
+      hash.combine(word: UInt64(parent.offset))
     }
+  }
+
+  private func row(_ row: TextEvenRow, of run: TextRunID) -> Fingerprint {
+    hash(row.written?[0] ?? row.deleted?[0] ?? run.dot, as: .blob([])) { hash in
+      hash.combine(run.dot)
+      hash.combine(word: run.number)
+      hash.combine(word: UInt64(row.first) << 32 | UInt64(row.count))
+      for dots in [row.written, row.deleted] {
+        hash.combine(word: dots.map { UInt64($0.step + 2) | ($0.via == nil ? 0 : 4) } ?? 0)
+        if let dots { hash.combine(dots[0]) }
+        if let via = dots?.via { hash.combine(via) }
+      }
+    }
+  }
+
+  /// The contributions of whole blocks.
+  private func characters(of run: TextRun, in range: Range<UInt32>) -> Fingerprint {
+    var sum = Fingerprint()
+    var index = run.stretches.partition { $0.end > range.lowerBound }
+    var place = range.lowerBound
+    while index < run.stretches.count, run.stretches[index].first < range.upperBound {
+      guard run.stretches[index].isLive else {
+        index += 1
+        continue
+      }
+      place = max(place, run.stretches[index].first)
+      let end = min(place | (Self.block - 1), range.upperBound - 1) + 1
+      sum += hash(run.id.dot, as: .text("")) { hash in
+        hash.combine(word: run.id.number)
+        while index < run.stretches.count, run.stretches[index].first < end {
+          let stretch = run.stretches[index]
+          let part = max(place, stretch.first)..<min(end, stretch.end)
+          if stretch.isLive {
+            for (offset, character) in zip(part, stretch.characters(in: part)) {
+              hash.combine(word: UInt64(offset) << 32 | UInt64(character.value))
+            }
+          }
+          if stretch.end > end { return }
+          index += 1
+        }
+      }
+      place = end
+    }
+    return sum
   }
 }
 
@@ -77,58 +127,5 @@ extension SipHash13 {
     combine(word: dot.replica.high)
     combine(word: dot.replica.low)
     combine(word: dot.sequence)
-  }
-
-  fileprivate mutating func combine(_ run: TextRunID) {
-    combine(run.dot)
-    combine(word: run.number)
-  }
-}
-
-extension TextStretch {
-  /// Who wrote and deleted one element.
-  fileprivate func dots(at place: UInt32) -> (written: TextDots?, deleted: TextDots?) {
-    (written?.part(from: place - first, count: 1), deleted?.part(from: place - first, count: 1))
-  }
-
-  /// Whether one transaction wrote all of the elements, and one deleted them.
-  fileprivate var isOnePatch: Bool { (written?.step ?? 0) == 0 && (deleted?.step ?? 0) == 0 }
-}
-
-extension TextRun {
-  /// Calls `body` with each patch that has an element in a range.
-  fileprivate func forEachPatch(touching range: Range<UInt32> = 0..<UInt32.max, _ body: (TextPatch) -> Void) {
-    var index = stretches.partition { $0.end > range.lowerBound }
-    guard index < stretches.count else { return }
-    var place = max(stretches[index].first, range.lowerBound)
-    // Back to where the first patch begins.
-    while true {
-      if stretches[index].isOnePatch { place = stretches[index].first }
-      guard place == stretches[index].first, index > 0, stretches[index - 1].end == place else { break }
-      let (mine, before) = (stretches[index].dots(at: place), stretches[index - 1].dots(at: place - 1))
-      guard mine.written == before.written, mine.deleted == before.deleted else { break }
-      (index, place) = (index - 1, place - 1)
-    }
-    var patch: TextPatch?
-    while index < stretches.count {
-      let stretch = stretches[index]
-      place = max(place, stretch.first)
-      while place < stretch.end {
-        let end = stretch.isOnePatch ? stretch.end : place + 1
-        if patch.map({ !$0.takes(stretch, at: place) }) ?? true {
-          if let patch { body(patch) }
-          guard place < range.upperBound else { return }
-          let dots = stretch.dots(at: place)
-          patch = TextPatch(first: place, written: dots.written, deleted: dots.deleted)
-        }
-        patch?.count += end - place
-        if stretch.isLive {
-          patch?.characters += stretch.characters[Int(place - stretch.first)..<Int(end - stretch.first)]
-        }
-        place = end
-      }
-      index += 1
-    }
-    if let patch { body(patch) }
   }
 }

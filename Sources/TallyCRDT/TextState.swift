@@ -14,29 +14,37 @@
 /// let missing = state.delta(since: peer)              // joins, where `peer` is covered, to the same
 /// ```
 package struct TextState: Hashable, Sendable {
-  /// The stamp of the latest edit: it says whether what apps without merging characters write is later. Nil if the text
-  /// was never written.
+  /// The stamp of the latest edit: it says whether a string that apps without merging characters write is later. Nil if
+  /// the text was never written.
   package internal(set) var latest: Stamp?
   /// The dot by which that travels, if it was lifted or said again; nil if it travels by its own.
   package internal(set) var latestVia: Dot?
   /// The runs, ascending by name.
   package internal(set) var runs: [TextRun]
-  /// The number of stretches in which all of this is kept. It depends on how the state came about, and counts for
-  /// nothing but limits.
-  package internal(set) var stretchCount: Int
 
   /// A text that was never written.
-  package init() { (latest, latestVia, runs, stretchCount) = (nil, nil, [], 0) }
+  package init() { (latest, latestVia, runs) = (nil, nil, []) }
 
   /// A text from its parts.
   /// - Precondition: the runs ascend by name.
   package init(latest: Stamp?, latestVia: Dot? = nil, runs: [TextRun]) {
     (self.latest, self.runs) = (latest, runs)
     self.latestVia = latestVia == latest?.dot ? nil : latestVia
-    stretchCount = runs.reduce(0) { $0 + $1.stretches.count }
   }
 
-  /// What an insert writes: one run. Nothing, if there are no characters: an empty text is the default, and a default
+  /// A text from parts of runs, in any order, which share no element. Cost: n log n.
+  init(latest: Stamp, parts: [TextRun]) {
+    let sorted = parts.sorted { a, b in
+      a.id != b.id ? a.id < b.id : (a.stretches.first?.first ?? 0) < (b.stretches.first?.first ?? 0)
+    }
+    var runs: [TextRun] = []
+    for part in sorted {
+      if let last = runs.indices.last, runs[last].id == part.id { runs[last].merge(part) } else { runs.append(part) }
+    }
+    self.init(latest: latest, runs: runs)
+  }
+
+  /// The text of an insert: one run. Nothing, if there are no characters: an empty text is the default, and a default
   /// is no register.
   package init(inserted stamp: Stamp, _ characters: [Unicode.Scalar]) {
     self.init()
@@ -49,7 +57,11 @@ package struct TextState: Hashable, Sendable {
   /// Whether nothing is known of the text.
   package var isEmpty: Bool { latest == nil && runs.isEmpty }
 
-  /// The text as an ordinary register, if it is nothing more: what an insert wrote and nobody has edited. It takes the
+  /// The number of stretches in which all of this is kept. It depends on how the state came about, and limits nothing.
+  /// Cost: linear in the runs.
+  package var stretchCount: Int { runs.reduce(0) { $0 + $1.stretches.count } }
+
+  /// The text as an ordinary register, if it is nothing more: one that was never edited after its insert. It takes the
   /// ways, and the bytes, of one.
   package var cell: (stamp: Stamp, characters: [Unicode.Scalar])? {
     guard runs.count == 1, runs[0].id.number == TextRunID.insert, let origin = runs[0].origin, origin.parent == nil,
@@ -57,12 +69,12 @@ package struct TextState: Hashable, Sendable {
     else { return nil }
     let stretch = runs[0].stretches[0]
     guard stretch.first == 0, stretch.isLive, stretch.written == TextDots(stamp.dot) else { return nil }
-    return (stamp, stretch.characters)
+    return (stamp, Array(stretch.characters))
   }
 
-  /// Where a run stands among the runs, or would.
-  func place(of id: TextRunID) -> (index: Int, isFound: Bool) {
-    let index = runs.partition { $0.id >= id }
+  /// Where a run stands among the runs, or would; `start` is no place behind it.
+  func place(of id: TextRunID, from start: Int = 0) -> (index: Int, isFound: Bool) {
+    let index = runs[start...].partition { $0.id >= id }
     return (index, index < runs.count && runs[index].id == id)
   }
 
@@ -73,7 +85,7 @@ package struct TextState: Hashable, Sendable {
   }
 
   /// The base that shows its own characters: of several the one of the latest stamp, as if it were a register. Its run
-  /// is there from the first edit on that somebody made of it.
+  /// is there from the first edit of it on.
   package var shownBase: TextRunID? {
     var shown: (id: TextRunID, stamp: Stamp)?
     for run in runs where run.id.isBase {
@@ -89,20 +101,34 @@ package struct TextState: Hashable, Sendable {
   /// Joins another state of the same text into this one: commutative, associative, idempotent.
   ///
   /// Of two deletions of an element the lesser dot stays, of two latest edits the greater stamp. Cost: what `other`
-  /// has, each with the logarithm of what is here, and moving in memory what lies behind.
-  package mutating func merge(_ other: TextState) {
+  /// has, each with the logarithm of what is here, and moving in memory once what lies behind the first that is new.
+  package mutating func merge(_ other: TextState) { _ = join(other) }
+
+  /// Returns how many runs have moved.
+  mutating func join(_ other: TextState) -> Int {
     mergeLatest(other)
-    guard other.runs.count < 8 || other.runs.count * 8 < runs.count else { return mergeAll(other) }
-    for run in other.runs {
-      let (index, isFound) = place(of: run.id)
-      if isFound {
-        stretchCount -= runs[index].stretches.count
-        runs[index].merge(run)
-      } else {
-        runs.insert(run, at: index)
-      }
-      stretchCount += runs[index].stretches.count
+    // Those that are new, and the places of the runs before which they go.
+    var new: [(place: Int, run: Int)] = []
+    var start = 0
+    for (number, run) in other.runs.enumerated() {
+      let (index, isFound) = place(of: run.id, from: start)
+      if isFound { runs[index].merge(run) } else { new.append((index, number)) }
+      start = index
     }
+    guard let first = new.first?.place else { return 0 }
+    // Room at the end, into which what is here moves from the last on: each run once, however many come between them.
+    let moved = runs.count - first
+    var (from, to) = (runs.count, runs.count + new.count)
+    for (_, run) in new { runs.append(other.runs[run]) }
+    for (place, run) in new.reversed() {
+      while from > place {
+        (from, to) = (from - 1, to - 1)
+        runs.swapAt(from, to)
+      }
+      to -= 1
+      runs[to] = other.runs[run]
+    }
+    return moved
   }
 
   /// The least upper bound of both states; neither changes. See `merge(_:)`.
@@ -120,27 +146,6 @@ package struct TextState: Hashable, Sendable {
     }
     guard mine == theirs, let via = [latestVia ?? mine.dot, other.latestVia ?? mine.dot].max() else { return }
     latestVia = via == mine.dot ? nil : via
-  }
-
-  /// The same in one go through both.
-  private mutating func mergeAll(_ other: TextState) {
-    var merged: [TextRun] = []
-    merged.reserveCapacity(max(runs.count, other.runs.count))
-    var next = 0
-    for run in other.runs {
-      while next < runs.count, runs[next].id < run.id {
-        merged.append(runs[next])
-        next += 1
-      }
-      if next < runs.count, runs[next].id == run.id {
-        merged.append(runs[next])
-        merged[merged.count - 1].merge(run)
-        next += 1
-      } else {
-        merged.append(run)
-      }
-    }
-    self = TextState(latest: latest, latestVia: latestVia, runs: merged + runs[next...])
   }
 
   // MARK: Deltas

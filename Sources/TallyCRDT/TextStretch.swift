@@ -1,29 +1,55 @@
 /// Consecutive elements of a run of which the same is known.
 ///
-/// It is a number of registers beside each other, one for each element, which are joined one by one: who wrote the
-/// element and what it is, and who deleted it. The character of a deleted element is not kept.
+/// It is a number of registers beside each other, two for each element, which are joined one by one: the dot that wrote
+/// the element, with its character, and the dot that deleted it. The character of a deleted element is not kept.
 package struct TextStretch: Sendable {
   /// The place of the first element in the run.
   package internal(set) var first: UInt32
   /// The number of elements.
   package internal(set) var count: UInt32
-  /// Who wrote the elements; nil if only their deletion is known. The replica is that of the run.
+  /// The dots that wrote the elements; nil if only their deletion is known. The replica is that of the run.
   package internal(set) var written: TextDots?
-  /// Who deleted the elements; nil if they are there.
+  /// The dots that deleted the elements; nil if they are there.
   package internal(set) var deleted: TextDots?
-  /// The elements themselves; none if they are deleted.
-  package internal(set) var characters: [Unicode.Scalar]
+  /// Where the elements begin in `buffer`, which other stretches may share: so a stretch divides without copying, and
+  /// those of a decoder take no memory each.
+  private var start: UInt32
+  private var buffer: [Unicode.Scalar]
 
   /// Elements that are there.
   package init(first: UInt32, characters: [Unicode.Scalar], written: TextDots) {
     (self.first, count, self.written, deleted) = (first, UInt32(characters.count), written, nil)
-    self.characters = characters
+    (start, buffer) = (0, characters)
   }
 
   /// Elements that are deleted.
   package init(first: UInt32, count: UInt32, written: TextDots?, deleted: TextDots) {
-    (self.first, self.count, self.written, self.deleted, characters) = (first, count, written, deleted, [])
+    (self.first, self.count, self.written, self.deleted) = (first, count, written, deleted)
+    (start, buffer) = (0, [])
   }
+
+  /// Elements that are there, whose characters stand among others.
+  init(first: UInt32, count: UInt32, written: TextDots, buffer: [Unicode.Scalar], from start: UInt32) {
+    (self.first, self.count, self.written, deleted) = (first, count, written, nil)
+    (self.start, self.buffer) = (start, buffer)
+  }
+
+  /// The elements themselves; none if they are deleted.
+  package var characters: ArraySlice<Unicode.Scalar> { characters(in: first..<end) }
+
+  /// Those of the elements in a range of places.
+  package func characters(in range: Range<UInt32>) -> ArraySlice<Unicode.Scalar> {
+    guard isLive else { return [] }
+    let start = Int(start + (range.lowerBound - first))
+    return buffer[start..<start + range.count]
+  }
+
+  /// Whether there is a character for each element that is there, and none for others.
+  var hasCharacters: Bool { isLive ? UInt64(start) + UInt64(count) <= UInt64(buffer.count) : buffer.isEmpty }
+
+  /// A part of less than one in so many characters has its own, so that little of a large text stays in memory once
+  /// most of it is deleted.
+  private static let sharing = 4
 
   /// A run has no more elements: sums of places fit into 32 bits.
   package static let limit: UInt32 = 1 << 30
@@ -43,7 +69,12 @@ package struct TextStretch: Sendable {
     part.count = range.upperBound - range.lowerBound
     part.written = written?.part(from: start, count: part.count)
     part.deleted = deleted?.part(from: start, count: part.count)
-    if isLive { part.characters = Array(characters[Int(start)..<Int(start + part.count)]) }
+    guard isLive else { return part }
+    if Int(part.count) * Self.sharing < buffer.count {
+      (part.start, part.buffer) = (0, Array(characters(in: range)))
+    } else {
+      part.start = self.start + start
+    }
     return part
   }
 
@@ -61,8 +92,10 @@ package struct TextStretch: Sendable {
       if joined.deleted == nil { return false }
     }
     (written, deleted) = joined
+    // Shared characters are left to the others.
+    if isLive, buffer.count != Int(count) { (start, buffer) = (0, Array(characters)) }
+    buffer.append(contentsOf: next.characters)
     count += next.count
-    characters.append(contentsOf: next.characters)
     return true
   }
 
@@ -114,12 +147,11 @@ package struct TextStretch: Sendable {
     let written = join(mine.written, theirs.written, count: mine.count)
     let deleted = join(mine.deleted, theirs.deleted, count: mine.count)
     let isLive = mine.isLive && theirs.isLive
-    var characters: [Unicode.Scalar] = []
-    if isLive {
+    var source = mine
+    if isLive, mine.characters != theirs.characters, let dots = mine.written {
       // They differ if a broken peer, or a copy of a store, has given one name to two characters.
-      characters =
-        mine.characters == theirs.characters
-        ? mine.characters : zip(mine.characters, theirs.characters).map { max($0, $1) }
+      source = TextStretch(
+        first: mine.first, characters: zip(mine.characters, theirs.characters).map { max($0, $1) }, written: dots)
     }
     var (i, j, place, startA, startB) = (0, 0, mine.first, mine.first, mine.first)
     while place < mine.end {
@@ -130,9 +162,9 @@ package struct TextStretch: Sendable {
       if let deleter = b.dots?.part(from: place - startB, count: count) {
         append(TextStretch(first: place, count: count, written: writer, deleted: deleter), to: &result)
       } else if let writer {
-        let range = Int(place - mine.first)..<Int(end - mine.first)
-        let part = range.count == characters.count ? characters : Array(characters[range])
-        append(TextStretch(first: place, characters: part, written: writer), to: &result)
+        var part = source.part(place..<end)
+        part.written = writer
+        append(part, to: &result)
       }
       place = end
       if startA + a.count == end { (i, startA) = (i + 1, end) }
@@ -195,9 +227,5 @@ package struct TextStretch: Sendable {
     }
     guard isLive == other.isLive, isSame(written, other.written), isSame(deleted, other.deleted) else { return false }
     return characters(in: range) == other.characters(in: range)
-  }
-
-  private func characters(in range: Range<UInt32>) -> ArraySlice<Unicode.Scalar> {
-    isLive ? characters[Int(range.lowerBound - first)..<Int(range.upperBound - first)] : []
   }
 }

@@ -1,8 +1,9 @@
 import TallyRelayProtocol
 import TallySync
 
-/// A download of an entry, piece by piece. While a piece is stored, the next one is on its way.
-struct RelayPieces: AsyncSequence, AsyncIteratorProtocol {
+/// A download of an entry, piece by piece. While a piece is stored, the next one is on its way. After an error it may
+/// be asked for the piece once more.
+struct RelayPieces: AsyncSequence, ResumablePieces {
   /// Two pieces, the one that is being stored and the one on its way, are the most that a process which is killed has
   /// received for nothing.
   static let pieceBytes = RelayLimits.rangeBytes / 2
@@ -11,7 +12,8 @@ struct RelayPieces: AsyncSequence, AsyncIteratorProtocol {
   private let name: String
   private var offset: Int
   private var isAtEnd = false
-  /// The size of the entry, from the first answer, and its tag, which is another one if the entry is put again.
+  /// The size of the entry, from the first answer, and its tag, which is another one if the entry is put again; nil as
+  /// long as only relays have answered that do not tell.
   private var total: Int?
   private var tag: String?
   private var ahead: Ahead?
@@ -28,12 +30,12 @@ struct RelayPieces: AsyncSequence, AsyncIteratorProtocol {
     switch answer.status {
     case 206:
       let total = try Self.total(answer, from: offset)
-      let tag = answer.field("etag")
-      guard self.total == nil || tag == self.tag else { throw Self.replaced }
+      let tag = tag(of: answer)
+      guard tag == nil || self.tag == nil || tag == self.tag else { throw Self.replaced }
       guard total <= RelayLimits.entryBytes, total == self.total ?? total else {
         throw RelayError(.notARelay, "not a relay: an entry changed its size")
       }
-      (self.total, self.tag) = (total, tag)
+      (self.total, self.tag) = (total, self.tag ?? tag)
       offset += answer.body.count
       isAtEnd = offset == total
       if !isAtEnd { ahead = Ahead(mailbox, name, offset) }
@@ -47,6 +49,14 @@ struct RelayPieces: AsyncSequence, AsyncIteratorProtocol {
       if error.code == .noSuchEntry { throw MailboxError(.noSuchFile, "there is no such entry", cause: error) }
       throw error
     }
+  }
+
+  /// The tag of an answer; nil if it says nothing. Older relays have the name alone, and relays of several versions may
+  /// answer in turn. A proxy may have made the tag a weak one.
+  private func tag(of answer: RelayAnswer) -> String? {
+    guard let field = answer.field("etag") else { return nil }
+    let tag = field.hasPrefix("W/") ? String(field.dropFirst(2)) : field
+    return tag == "\"\(name)\"" ? nil : tag
   }
 
   /// What has come is of an entry that is gone, and would be mixed with another's content.

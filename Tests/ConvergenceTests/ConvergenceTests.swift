@@ -28,6 +28,23 @@ import Testing
     }
   }
 
+  /// Histories of values with other steps between theirs, which the first seeds do not have.
+  @Test(arguments: [SimulationTier.counters, .extrema, .order, .unique, .merge])
+  func nothingIsLostWhateverElseAnAppWrites(in tier: SimulationTier) async {
+    // Files, refusals, and a group of many are among them.
+    for seed in UInt64(33)...38 {
+      guard let failure = await tier.reported(seed) else { continue }
+      Issue.record("TALLY_SEED=\(seed) of \(tier.rawValue)\n\(failure)")
+      return
+    }
+  }
+
+  /// Without these, no history would have a file whose header names another one in the way that apps have it.
+  @Test func inACrowdFilesNameOthers() throws {
+    let found = try (1...UInt64(20)).reduce(0) { try $0 + CrowdHistory.relativeFiles($1) }
+    #expect(found > 0)
+  }
+
   @Test func aSeedChoosesWhatCaptures() {
     var captures = Set<Bool>()
     for seed in UInt64(1)...40 {

@@ -288,14 +288,14 @@ func refresh(_ engine: SyncEngine) async -> Bool {
 }
 
 // Sources/Tally/Tally.docc/MigrationsAndVersions.md
-private func Sources_Tally_Tally_docc_MigrationsAndVersions_md_6() throws {
+private func Sources_Tally_Tally_docc_MigrationsAndVersions_md_7() throws {
 try store.write { db in
   try db.execute(sql: "UPDATE Item SET note = 'several' WHERE amount > 1 AND note = ''")
 }
 }
 
 // Sources/Tally/Tally.docc/MigrationsAndVersions.md
-private func Sources_Tally_Tally_docc_MigrationsAndVersions_md_7() throws {
+private func Sources_Tally_Tally_docc_MigrationsAndVersions_md_8() throws {
 var migrator = DatabaseMigrator()
 migrator.registerMigration("drafts") { db in
   try db.create(table: "Draft") { table in

@@ -54,6 +54,25 @@ _ = product
 
 // Sources/Tally/Tally.docc/MigrationsAndVersions.md
 private enum Sources_Tally_Tally_docc_MigrationsAndVersions_md_4 {
+struct Player: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema(
+    "Player", .text("name", default: ""), .integer("points", default: 0), .counter("score"))
+  static let score = Counter<Player>("score")
+  var id = RecordName<Player>()
+  var name = ""
+  var points = 0
+  var score = 0
+}
+
+func best(_ store: Store) throws -> [Row] {
+  try store.read { db in
+    try Row.fetchAll(db, sql: "SELECT name, points + score AS total FROM Player ORDER BY total DESC")
+  }
+}
+}
+
+// Sources/Tally/Tally.docc/MigrationsAndVersions.md
+private enum Sources_Tally_Tally_docc_MigrationsAndVersions_md_5 {
 struct Chore: Entity, Codable, FetchableRecord, PersistableRecord {
   enum State: String, Codable { case open, done }
 
@@ -66,7 +85,7 @@ struct Chore: Entity, Codable, FetchableRecord, PersistableRecord {
 }
 
 // Sources/Tally/Tally.docc/MigrationsAndVersions.md
-private enum Sources_Tally_Tally_docc_MigrationsAndVersions_md_5 {
+private enum Sources_Tally_Tally_docc_MigrationsAndVersions_md_6 {
 struct Match: Entity, Codable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema("Game", .text("title", default: ""), .reference("rematch", to: "Game"))
   var id = RecordName<Match>()

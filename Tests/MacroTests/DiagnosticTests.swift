@@ -302,7 +302,6 @@
     @Test(arguments: [
       ("", "var owner: RecordName<Person>?", "a reference"), ("", "var place: ListPosition?", "a position"),
       ("", "var photo: AssetName?", "an asset"), ("", "var token: UUID?", "kept as bytes"),
-      (".counter", "var score = 0", "a counter"),
       (".greatest", "var best = 0", "a number that keeps the greatest or the least"),
     ])
     func whatCannotTakeThePlaceOfAnotherFieldIsRefused(_ merge: String, _ declaration: String, _ kind: String) throws {
@@ -312,6 +311,13 @@
         game("@Field(\(first)from: .lens(\"old\", .text, .digits)) \(declaration)"), at: 3, 10 + first.count,
         "'\(name)' is \(kind), and only a plain text, number or Bool takes the place of another field",
         fix: "Remove 'from'", game("\(rest)\(declaration)"))
+    }
+
+    @Test func aCounterThatTakesThePlaceOfAnotherFieldIsRefused() throws {
+      try expectRefused(
+        game("@Field(.counter, from: .lens(\"points\", .integer, .scale(1))) var score = 0"), at: 3, 20,
+        "'score' is a counter, which takes the place of no field: declare it beside the other, and show the sum",
+        fix: "Remove 'from'", game("@Field(.counter) var score = 0"))
     }
 
     @Test(arguments: ["static var title = \"\"", "var title: String { \"\" }"])

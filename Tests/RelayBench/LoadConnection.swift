@@ -10,7 +10,12 @@
     let descriptor: Int32
     private var buffer: [UInt8] = []
 
-    init(_ port: Int) throws { descriptor = try Self.socket(to: port) }
+    /// A connection to a port of this machine. With `receiveBytes` the system keeps little of what is not read.
+    init(_ port: Int, receiveBytes: Int32? = nil) throws {
+      descriptor = try Self.socket(to: port)
+      guard var bytes = receiveBytes else { return }
+      setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+    }
 
     /// A socket that is connected to a port of this machine.
     static func socket(to port: Int) throws -> Int32 {
@@ -66,13 +71,57 @@
       else { throw Failure(call: "POST") }
     }
 
+    /// Uploads a piece of an entry, and waits until the relay has it.
+    func put(
+      piece: [UInt8], at offset: Int, of length: Int, _ name: String, digest: String, _ token: RelayUnderLoad.Token
+    ) throws {
+      let head = """
+        PATCH /v1/spaces/\(token.space)/uploads/\(name) HTTP/1.1\r
+        Host: a\r
+        Authorization: Bearer \(token.token)\r
+        Content-Digest: \(digest)\r
+        Upload-Offset: \(offset)\r
+        Upload-Length: \(length)\r
+        Content-Length: \(piece.count)\r
+        \r
+
+        """
+      try send(Array(head.utf8) + piece)
+      let status = offset + piece.count == length ? "201" : "204"
+      guard try answer().head.hasPrefix("HTTP/1.1 \(status)") else { throw Failure(call: "PATCH") }
+    }
+
+    /// Removes an entry, and waits until it is gone for everyone.
+    func remove(_ name: String, _ token: RelayUnderLoad.Token) throws {
+      try ask("/v1/spaces/\(token.space)/entries/\(name)", token, "DELETE")
+      guard try answer().head.hasPrefix("HTTP/1.1 204") else { throw Failure(call: "DELETE") }
+    }
+
+    /// Reads an entry of so many bytes.
+    func read(_ name: String, _ count: Int, _ token: RelayUnderLoad.Token) throws {
+      try ask("/v1/spaces/\(token.space)/entries/\(name)", token)
+      let answer = try answer()
+      guard answer.head.hasPrefix("HTTP/1.1 200"), answer.body.count == count else { throw Failure(call: "GET") }
+    }
+
+    /// Makes a request without a body, and reads nothing.
+    func ask(_ path: String, _ token: RelayUnderLoad.Token, _ method: String = "GET") throws {
+      try send(
+        Array("\(method) \(path) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(token.token)\r\n\r\n".utf8))
+    }
+
+    /// Waits for the beginning of an answer, and leaves it unread.
+    /// - Throws: `Failure` if the relay closes, or answers with something else than 200 or 503.
+    func waitForAnswer() throws {
+      var head = [UInt8](repeating: 0, count: 12)
+      let count = recv(descriptor, &head, head.count, Int32(MSG_PEEK) | Int32(MSG_WAITALL))
+      let text = String(decoding: head, as: UTF8.self)
+      guard count == head.count, ["HTTP/1.1 200", "HTTP/1.1 503"].contains(text) else { throw Failure(call: "GET") }
+    }
+
     /// Asks for events from the log's beginning on; what comes is for others to read.
     func follow(_ token: RelayUnderLoad.Token, after cursor: String?) throws {
-      let query = cursor.map { "?after=\($0)" } ?? ""
-      try send(
-        Array(
-          "GET /v1/spaces/\(token.space)/events\(query) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(token.token)\r\n\r\n"
-            .utf8))
+      try ask("/v1/spaces/\(token.space)/events\(cursor.map { "?after=\($0)" } ?? "")", token)
     }
 
     private func send(_ bytes: [UInt8]) throws {

@@ -17,7 +17,9 @@ struct RelayBench: AsyncParsableCommand {
   @Option(help: "How many MB of files a first sync has.") var assets = 60
   @Option(help: "How many KB a file has.") var assetSize = 3_000
   @Option(help: "What chooses the bytes at which devices are killed.") var seed: UInt64 = 1
-  @Option(help: "Only some of: append, push, streams, sync, assets, postgres; with --load: load, assets.")
+  @Option(help: "How many MiB are removed while others put, with --load.") var removed = 1_024
+  @Option(help: "How many answers are not read, with --load.") var unread = 1_000
+  @Option(help: "Only some of: append, push, streams, sync, assets, postgres; with --load: load, faults, assets.")
   var only: String?
   @Flag(help: "One table of a relay under load, with its floor: make relay-load.") var load = false
   @Option(help: "How many streams return after a restart, with --load.") var returning = 5_000
@@ -30,6 +32,9 @@ struct RelayBench: AsyncParsableCommand {
   func validate() throws {
     guard assets > 0, assetSize > 0, assets <= 100_000, assetSize <= 1_000_000 else {
       throw ValidationError("--assets is 1 to 100000 MB, --asset-size 1 to 1000000 KB")
+    }
+    guard (1...1_024).contains(removed), (1...15_000).contains(unread) else {
+      throw ValidationError("--removed is 1 to 1024 MiB, --unread 1 to 15000")
     }
   }
 
@@ -55,6 +60,7 @@ struct RelayBench: AsyncParsableCommand {
         try await measure("load") {
           try await LoadBench(folder: folder, appends: appends / 10, streams: streams, returning: returning).run()
         }
+        try await measure("faults", FaultBench(folder: folder, removed: removed, unread: unread).run)
         try await measure("assets", files.run)
         return try write(figures)
       }

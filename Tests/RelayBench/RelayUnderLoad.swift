@@ -53,6 +53,14 @@
 
     /// Its memory now, in MiB.
     var memory: Double { Self.kibibytes("VmRSS", process.processIdentifier) / 1_024 }
+    /// Its memory without the pages of files, such as its program, in MiB.
+    var ownMemory: Double { Self.kibibytes("RssAnon", process.processIdentifier) / 1_024 }
+    /// How many file descriptors it has open; 0 where there is no `/proc`.
+    var descriptors: Int {
+      do {
+        return try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.processIdentifier)/fd").count
+      } catch { return 0 }
+    }
     /// The most memory that it had, in MiB.
     var peakMemory: Double { Self.kibibytes("VmHWM", process.processIdentifier) / 1_024 }
 

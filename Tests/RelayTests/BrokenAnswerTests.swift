@@ -319,30 +319,6 @@
       #expect(read.withLock { $0 } == 10)
     }
 
-    /// An entry of the same size that takes the place of another between two parts, and one that is shorter.
-    @Test(arguments: [false, true]) func partsOfTwoEntriesAreNotMixed(isShorter: Bool) async throws {
-      let server = try ScriptedServer { client, _ in
-        while let request = client.request() {
-          let first = Int(request.head.components(separatedBy: "bytes=")[1].prefix { $0.isNumber }) ?? 0
-          if isShorter, first > 0 {
-            client.send(
-              "HTTP/1.1 416 Range Not Satisfiable\r\nContent-Range: bytes */5\r\nContent-Length: 0\r\n\r\n")
-          } else {
-            client.send(
-              "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes \(first)-\(first + 9)/20\r\n"
-                + "ETag: \"\(first).a\"\r\nContent-Length: 10\r\n\r\n0123456789")
-          }
-        }
-      }
-      defer { server.stop() }
-      let read = Mutex(0)
-      let error = await #expect(throws: RelayError.self) {
-        for try await piece in try await mailbox(server).get("a", from: 0) { read.withLock { $0 += piece.count } }
-      }
-      #expect(error?.code == .damaged)
-      #expect(read.withLock { $0 } == 10)
-    }
-
     @Test(arguments: [
       // Larger than it says, longer than any entry, and of no bytes.
       "bytes 0-2/10\r\nContent-Length: 10", "bytes 0-9/9999999999999\r\nContent-Length: 10",

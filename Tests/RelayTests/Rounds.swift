@@ -8,8 +8,8 @@
     static let kills = 20 * Effort.factor
     /// How often the network goes away.
     static let cuts = 2 * Effort.factor
-    /// How many puts are acknowledged while relays and databases are killed.
-    static let chaos = Effort.factor > 1 ? 100_000 : 2_000
+    /// How many puts are acknowledged while relays and databases are killed, on each storage; and in a long run.
+    static let (chaos, longChaos) = (2_000, 100_000)
     /// How often PostgreSQL's server is ended under writers.
     static let crashes = 4 * Effort.factor
   }

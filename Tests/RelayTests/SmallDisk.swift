@@ -1,8 +1,9 @@
 #if Relay
   import Foundation
   import RelayRig
+  import Synchronization
 
-  /// A file system in memory that is soon full: what a test needs to be root for. It goes with the test.
+  /// A file system in memory that is soon full, or read-only: what a test needs to be root for. It goes with the test.
   struct SmallDisk: Sendable {
     struct Failure: Error {
       let call: String
@@ -74,6 +75,28 @@
     }
 
     private var rest: URL { folder.appendingPathComponent("rest") }
+
+    /// Whether it can only be read. No file on it may be open for writing then.
+    func setReadOnly(_ isReadOnly: Bool) throws {
+      try Program.run("mount", ["-o", "remount,\(isReadOnly ? "ro" : "rw")", folder.path])
+    }
+
+    /// Makes a file read-only, also for this process. Its folder stays as it is.
+    /// - Returns: makes it what it was; the end of the test does so, too.
+    static func makeReadOnly(_ path: String) throws -> @Sendable () throws -> Void {
+      try Program.run("mount", ["--bind", path, path])
+      let isBound = Mutex(true)
+      let undo: @Sendable () throws -> Void = {
+        let isFirst = isBound.withLock { isBound in
+          defer { isBound = false }
+          return isBound
+        }
+        if isFirst { try Program.run("umount", ["-l", path]) }
+      }
+      Leftovers.note { try undo() }
+      try Program.run("mount", ["-o", "remount,bind,ro", path])
+      return undo
+    }
 
     /// Makes room again.
     func empty() throws {

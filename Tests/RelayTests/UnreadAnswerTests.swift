@@ -53,7 +53,8 @@
           let others = try peers.ask(1, path, other.token, port: port)
           // Until room is free again: nothing but the end of the first two can do that.
           var last = 503
-          while last == 503 {
+          let end = ContinuousClock.now + .seconds(75)
+          while last == 503, ContinuousClock.now < end {
             usleep(100_000)
             last = try peers.ask(1, path, token.token, port: port)[0]
           }
@@ -220,12 +221,12 @@
       let (grown, statuses, left) = try await RawHTTP.onThread {
         let peers = UnreadPeers()
         let statuses = try peers.ask(1_000, "/v1/spaces/\(token.space)/\(path)", token.token, port: port)
+        // From when all answers have begun: after 60 seconds without progress, looked at every five.
+        let close = ContinuousClock.now + .seconds(75)
         // What making the pages took is given back at the next look at the memory; they are still unread then.
         let end = ContinuousClock.now + .seconds(40)
         while (relay.memory ?? .max) - before > 64 << 10, ContinuousClock.now < end { usleep(100_000) }
         let grown = (relay.memory ?? .max) - before
-        // After 60 seconds without progress, looked at every five; twice that and more where the machine is busy.
-        let close = ContinuousClock.now + .seconds(180)
         while (relay.descriptors ?? .max) > descriptors + 8, ContinuousClock.now < close { usleep(200_000) }
         return (grown, statuses, (relay.descriptors ?? .max) - descriptors)
       }

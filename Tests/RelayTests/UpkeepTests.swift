@@ -80,7 +80,7 @@
       let token: String
     }
 
-    /// After a burst of puts and reads the process becomes about as small as it was.
+    /// A minute after a burst of puts the process has at most 1.3 times the memory that it had.
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status"), "needs /proc"))
     func memoryIsGivenBack() async throws {
       let (relay, line) = try await RelayProcess.start(
@@ -108,7 +108,7 @@
       }
       let burst = try #require(relay.ownMemory)
       #expect(burst > before)
-      try await Looking.until("the memory is given back: \(before) KiB before, \(burst) after", within: .seconds(120)) {
+      try await Looking.until("the memory is given back: \(before) KiB before, \(burst) after", within: .seconds(60)) {
         relay.ownMemory.map { ($0 - before) * 10 <= whole * 3 } ?? false
       }
       #expect(await relay.end(SIGTERM) == 0, "\(relay.errorText)")

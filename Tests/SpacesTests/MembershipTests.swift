@@ -198,8 +198,30 @@
       var story = Story()
       story.join("ann")
       #expect(!story.meaning.hasNewer)
-      story.say("ann", .newer(12))
+      story.say("ann", .newer(99))
       #expect(story.meaning.hasNewer && story.present == ["ann"])
+    }
+
+    /// Else a removed device would keep all others from sealing.
+    @Test func whatADeviceThatIsOutSaysInALaterVersionIsNothing() {
+      var story = Story()
+      story.join("ann")
+      story.join("thief")
+      let before = Array(story.meaning.heads)
+      story.remove("ann", "thief")
+      story.say("thief", .newer(99), after: before)
+      story.say("stranger", .newer(99), after: before)
+      #expect(!story.meaning.hasNewer)
+    }
+
+    /// A device with rights that this version does not know has none here, and nothing is sealed.
+    @Test func aRoleOfALaterVersionIsUnknown() {
+      var story = Story()
+      story.join("ann")
+      let link = story.say("ann", .invite(.init(keys: Story.keys, use: .oneDevice, role: 1)))
+      story.join("reader", by: link)
+      story.remove("reader", "ann")
+      #expect(story.meaning.hasNewer && story.present == ["ann"] && story.meaning.open.isEmpty)
     }
   }
 #endif

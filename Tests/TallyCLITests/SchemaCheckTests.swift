@@ -190,6 +190,10 @@ import Testing
     (#""cents":{"kind":"integer","from":{"field":"price","kind":"real","lens":"digits"}}"#, "no such lens leads"),
     (#""cents":{"kind":"integer","from":{"field":"price","kind":"real","lens":{"scales":100}}}"#, "'scales'"),
     (#""cents":{"kind":"integer","from":{"field":"price","kind":"real","factor":100}}"#, "'factor'"),
+    (
+      #""score":{"kind":"counter","from":{"field":"price","kind":"real","lens":{"scale":1}}}"#,
+      "a counter takes the place of no field"
+    ),
     (#""name":{"kind":"text","oneOff":["a"]}"#, "'oneOff'"),
     (#""name":{"kind":"text","oneOf":["a","a"]}"#, "Item.name must list"),
     (#""name":{"kind":"text","unknown":"a"}"#, "Item.name has an unknown value"),

@@ -273,28 +273,36 @@ import Testing
     #expect(device.text.byteCount == limit)
   }
 
-  /// 65,536 stretches are as many as a write may leave, and one more is too many.
-  @Test func aTextHasAtMost65536StretchesByWrites() throws {
+  /// However many stretches peers bring, a text can be edited: each character here has a gap beside it, as of a part.
+  @Test func aTextOfManyStretchesIsEdited() throws {
     var device = Device(1)
-    let limit = MergeableText.stretchLimit
-    let run = TextRunID(dot: Dot(replica: device.id, sequence: 1), number: 1)
-    // Elements with a gap between each other, as of a part of a text.
+    let count = 100_000
     let dot = Dot(replica: device.id, sequence: 1)
-    let stretches = (0..<limit - 1).map { index in
+    let run = TextRunID(dot: dot, number: 1)
+    let stretches = (0..<count).map { index in
       TextStretch(first: UInt32(index * 2), characters: ["x"], written: TextDots(dot))
     }
     device.vector.include(dot)
-    let state = TextState(latest: nil, runs: [TextRun(id: run, origin: .init(stamp: nil), stretches: stretches)])
-    device.text = MergeableText(state)
-    #expect(device.text.state.stretchCount == limit - 1 && device.text.count == limit - 1)
-    try device.type("a", at: 5)
-    #expect(device.text.state.stretchCount == limit)
-    try device.type("b", at: 6)
-    #expect(device.text.state.stretchCount == limit, "the run goes on")
+    device.text.merge(TextState(latest: nil, runs: [TextRun(id: run, origin: .init(stamp: nil), stretches: stretches)]))
+    #expect(device.text.state.stretchCount == count && device.text.count == count)
+    try device.type("ab", at: 5)
+    try device.type("c", at: 20)
+    _ = try device.text.delete(21..<23, by: device.stamp())
+    #expect(device.text.text.prefix(24) == "xxxxxabxxxxxxxxxxxxxcxxx" && device.text.count == count + 1)
+    #expect(device.text.state.stretchCount == count + 2)
+  }
+
+  /// One transaction that changes very many places writes each of them, and what it adds is what the state has more.
+  @Test func aTransactionMayChangeThousandsOfPlaces() throws {
+    var device = Device(1)
+    try device.save(String(repeating: "one a two ", count: 3000))
     let before = device.text.state
-    #expect(throws: TextError.tooLarge) { try device.type("c", at: 20) }
-    #expect(device.text.state == before)
-    _ = try device.text.delete(20..<22, by: device.stamp())
+    let hunks = (0..<3000).map { TextHunk(offset: $0 * 10 + 4, deleted: 1, inserted: ["b"]) }
+    let edit = try device.text.edit(hunks, by: device.stamp(), in: &device.runs)
+    let new = String(repeating: "one b two ", count: 3000)
+    #expect(device.text.text == new && before.merging(edit) == device.text.state)
+    #expect(edit.brokenInvariants == [] && edit.runs.count == 3001)
+    #expect(MergeableText(device.text.state).text == new)
   }
 
   @Test func oneTransactionBeginsAtMost65536Runs() throws {

@@ -28,7 +28,7 @@ struct TextSpecification: Equatable {
           guard let dots = stretch.written, let origin = run.origin else { continue }
           written[element] = Written(
             register: Self.register(dots, index), origin: origin,
-            character: stretch.isLive ? stretch.characters[Int(index)] : nil)
+            character: stretch.characters(in: element.offset..<element.offset + 1).first)
         }
       }
     }

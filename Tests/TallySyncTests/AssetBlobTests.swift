@@ -105,7 +105,7 @@ import Testing
     #expect(try place.names == ["\(hash.prefix(2))/\(hash).png"])
   }
 
-  /// A plain file stands where the folder of one of the later files would be.
+  /// A link to nowhere stands where the folder of one of the later files would be.
   @Test func anErrorLeavesEachPictureInOnePlace() throws {
     let place = try Place(Self.schema)
     let store = place.store
@@ -117,7 +117,8 @@ import Testing
     let folder = place.folder.appendingPathComponent("a.tally-assets")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let obstacle = folder.appendingPathComponent(String(folders[blocked]))
-    try Data().write(to: obstacle)
+    try FileManager.default.createSymbolicLink(
+      at: obstacle, withDestinationURL: place.folder.appendingPathComponent("nowhere/folder"))
     let error = #expect(throws: AssetError.self) { try move(store) }
     #expect(error?.code == .unwritable)
     // The first slice has moved, the second one has not.

@@ -198,19 +198,42 @@ import Testing
 
   // MARK: Collecting
 
-  @Test func whatNothingNamesGoesAfterTheWindow() throws {
+  /// Others may have the name of a file that a row has named, and no place has the file. One that only waits for a row
+  /// is of no use to anybody.
+  @Test(arguments: [false, true]) func whatNothingNamesGoesAfterTheWindow(wasNamed: Bool) throws {
     let place = try Place()
     let assets = place.store.assets
     let (kept, gone) = (try assets.add(Data([1]), type: "bin"), try assets.add(Data([2]), type: "bin"))
+    if wasNamed {
+      try place.person("photo", gone)
+      // As before each session and pass.
+      assets.finishRemovals()
+    }
     try place.person("photo", kept)
     for day in 0..<33 {
       place.clock.value = Double(day)
       let removed = try assets.collect()
-      // It is noticed when it is older than a day, and no place has it.
-      #expect(removed == (day == 32 ? 1 : 0), "day \(day)")
+      // It is noticed when it is older than a day.
+      #expect(removed == (day == (wasNamed ? 32 : 3) ? 1 : 0), "day \(day)")
     }
     #expect(try assets.url(of: kept) != nil)
     #expect(try assets.url(of: gone) == nil)
+  }
+
+  /// What had been here before it was added again may have been named before.
+  @Test func whatIsAddedAgainWithoutARowStaysForTheWindow() throws {
+    let place = try Place()
+    let assets = place.store.assets
+    let name = try assets.add(Data([1]), type: "bin")
+    try place.person("photo", name)
+    #expect(try assets.unsent() == [name])
+    try place.store.write { try $0.execute(sql: "UPDATE Person SET photo = NULL") }
+    #expect(try assets.add(contentsOf: place.file("b.bin", Data([1]))) == name)
+    for day in 0..<10 {
+      place.clock.value = Double(day)
+      #expect(try assets.collect() == 0)
+    }
+    #expect(try assets.url(of: name) != nil)
   }
 
   @Test func whatCanBeRestoredKeepsItsFile() throws {

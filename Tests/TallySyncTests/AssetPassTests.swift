@@ -83,8 +83,9 @@ import Testing
     try a.person("avatar", name)
     try Data(count: bytes.count).write(to: try #require(try a.store.assets.url(of: name)))
     let report = try a.store.sync(through: mailbox)
-    #expect(report.assets.written == [] && report.assets.unsent == 1)
+    #expect(report.assets.written == [] && report.assets.unsent == 0 && report.assets.missing == 1)
     #expect(report.assets.issues.map(\.code) == ["damaged"] && report.isComplete)
+    #expect(try a.store.assets.url(of: name) == nil && a.names == ["damaged/\(name.hash).jpg"])
     #expect(!mailbox.files.contains { $0.name == entry(name) })
   }
 

@@ -178,6 +178,67 @@ import Testing
     #expect(try !isHere(mine, place))
   }
 
+  /// A trigger of the app's keeps a row as it was, with what was removed. Its file goes once the row does.
+  @Test func aFileThatARowStillShowsGoesWithTheRow() throws {
+    let place = try Place()
+    let store = place.store
+    let name = try store.assets.add(bytes, type: "jpg")
+    try insert("ann", name, store)
+    try store.write {
+      try $0.execute(
+        sql: """
+          CREATE TABLE fav(p TEXT REFERENCES Person(id));
+          INSERT INTO fav VALUES('Person|~|ann');
+          CREATE TRIGGER keep BEFORE UPDATE OF photo ON Person WHEN NEW.photo IS NULL
+            BEGIN SELECT RAISE(ABORT, 'no'); END
+          """)
+    }
+    let peer = try Store(inMemory: AssetFileTests.schema)
+    try peer.apply(try store.delta())
+    try purge("ann", peer)
+    try store.apply(try peer.delta())
+    store.assets.finishRemovals()
+    #expect(try store.status().setAside.map(\.showsRemoved) == [true])
+    #expect(try isHere(name, place), "a row shows it")
+    #expect(try store.removals().files.keys.map(\.text) == [name.text])
+    try store.write { try $0.execute(sql: "DROP TRIGGER keep; DELETE FROM fav") }
+    try insert("ben", try Self.unknown("d"), store)
+    #expect(try store.status().setAside.isEmpty)
+    store.assets.finishRemovals()
+    #expect(try !isHere(name, place) && !store.removals().isUnfinished && store.removals().files.isEmpty)
+  }
+
+  // MARK: Notes
+
+  /// Where no process removes files, their names gather. One more does not write all of them again.
+  @Test func oneMoreFileIsOneMoreNote() throws {
+    let place = try Place()
+    func note(_ numbers: Range<Int>, at time: UInt64) throws -> Int {
+      let files = try numbers.map { number in
+        let digits = String(number, radix: 16)
+        let hash = String(repeating: "0", count: 64 - digits.count) + digits
+        return (try #require(AssetName(hash: hash, byteCount: 1, type: "bin")), HybridTime(milliseconds: time))
+      }
+      return try place.store.replicate { transaction in
+        func changes() throws -> Int { try transaction.connection.integer(text: "SELECT total_changes()") ?? 0 }
+        let before = try changes()
+        let dots = StateVector([(ReplicaID(high: 1, low: 1), UInt64(numbers.upperBound))])
+        try transaction.note(removals: dots, Dictionary(uniqueKeysWithValues: files))
+        return try changes() - before
+      }.value
+    }
+    #expect(try note(0..<1_000, at: 7) >= 1_000)
+    #expect(try note(1_000..<1_001, at: 7) < 10)
+    // The later time stays.
+    #expect(try note(0..<1, at: 5) < 10)
+    #expect(try note(1..<2, at: 9) < 10)
+    let removals = try place.store.removals()
+    #expect(removals.files.count == 1_001 && removals.isUnfinished)
+    #expect(removals.files.values.map(\.milliseconds).sorted().suffix(2) == [7, 9])
+    #expect(removals.files.values.allSatisfy { $0.milliseconds >= 7 })
+    #expect(removals.all[ReplicaID(high: 1, low: 1)] == 1_001)
+  }
+
   // MARK: What stays
 
   enum Other: CaseIterable { case row, field, hidden, journal }

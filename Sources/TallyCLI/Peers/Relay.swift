@@ -230,6 +230,7 @@
         case .newerFormat: .newerFormat
         case .inUse: .busy
         case .cannotLock: .cannotCreate
+        case .readOnly: .inputOutput
         case .badAddress: .usage
         case .badCertificate: .badData
         case .unreachable: .unreachable

@@ -53,10 +53,12 @@
 
     /// Why a property cannot take the place of another field; nil if it can, as far as its text tells.
     private func refusal(source name: String, _ type: TypeSyntax) -> String? {
+      if isCounter {
+        return "'\(name)' is a counter, which takes the place of no field: "
+          + "declare it beside the other, and show the sum"
+      }
       let kind: String? =
-        if isCounter {
-          "a counter"
-        } else if extremum != nil {
+        if extremum != nil {
           "a number that keeps the greatest or the least"
         } else if type.wrapped.recordTarget != nil {
           "a reference"

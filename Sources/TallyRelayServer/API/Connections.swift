@@ -41,7 +41,7 @@
     }
 
     /// The memory of a connection over TLS before its first request and between two requests, in bytes.
-    private static let sessionBytes = 64 << 10
+    static let sessionBytes = 64 << 10
     /// How long one has at least to send its request over TLS: when thousands of devices come back at once, their
     /// handshakes wait for each other.
     private static let patience = TimeAmount.seconds(2)

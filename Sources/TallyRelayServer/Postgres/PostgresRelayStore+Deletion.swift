@@ -61,7 +61,7 @@
       return try await reading.run { session in
         try session.transaction {
           if try Self.removeLeftContent(session) { return true }
-          if seconds != nil, try Self.dropExpired(session, time) { return true }
+          if seconds != nil, try Self.dropExpired(session, time) || Self.setBack(session, time) { return true }
           let due = try session.execute(
             """
             SELECT number FROM tally_relay.space
@@ -110,13 +110,40 @@
       return true
     }
 
+    /// What was deleted, or uploaded last, at a time that is still to come is kept from now on, and not from then: of
+    /// one space, whose row it has before all others.
+    /// - Returns: whether there was one, to which nothing else writes just now.
+    private static func setBack(_ session: PostgresSession, _ time: PostgresValue) throws -> Bool {
+      // Found once, so that indexes lead to the rows.
+      let future = "(SELECT \(PostgresTime.nowOrFirst) + \(ClockTrust.slack))"
+      let late = "expires > (SELECT \(PostgresTime.nowOrFirst) + \(ClockTrust.slack + RelayStore.uploadSeconds))"
+      let found = try session.execute(
+        """
+        SELECT number FROM tally_relay.space WHERE number IN (
+          (SELECT number FROM tally_relay.space WHERE deleted > \(future) LIMIT 1)
+          UNION ALL (SELECT space FROM tally_relay.upload WHERE \(late) LIMIT \(RelayStore.sliceRows))
+        ) LIMIT 1 FOR UPDATE SKIP LOCKED
+        """, [time])
+      guard let space = try found.first?.integer(0) else { return false }
+      try session.execute(
+        """
+        UPDATE tally_relay.space SET deleted = \(PostgresTime.nowOrFirst) WHERE number = $2 AND deleted > \(future)
+        """, [time, .integer(space)])
+      try session.execute(
+        """
+        UPDATE tally_relay.upload SET expires = \(PostgresTime.nowOrFirst) + \(RelayStore.uploadSeconds)
+        WHERE space = $2 AND \(late)
+        """, [time, .integer(space)])
+      return true
+    }
+
     /// Removes a slice of what was left to the sweeper.
     /// - Returns: whether there was anything that nobody else removes just now.
     private static func removeLeftContent(_ session: PostgresSession) throws -> Bool {
       let left = try session.execute("SELECT space, name FROM tally_relay.removed LIMIT 1 FOR UPDATE SKIP LOCKED")
       guard let row = left.first else { return false }
       let (space, name) = (try row.integer(0), try row.text(1))
-      var slice = RemovalSlice()
+      var slice = RemovalSlice(upTo: RemovalSlice.sweptBytes)
       try slice.remove(session, from: .content, of: space, named: name)
       if !slice.isFull {
         try session.execute(
@@ -126,7 +153,7 @@
     }
 
     private static func removeRows(_ session: PostgresSession, _ space: Int64) throws {
-      var slice = RemovalSlice()
+      var slice = RemovalSlice(upTo: RemovalSlice.sweptBytes)
       for table in RemovalSlice.Table.all { try slice.remove(session, from: table, of: space) }
       if !slice.isFull { try session.execute("DELETE FROM tally_relay.space WHERE number = $1", [.integer(space)]) }
     }
@@ -151,7 +178,7 @@
           ) RETURNING \(table.postgresSize)::bigint AS size
         ) SELECT COUNT(*), COALESCE(SUM(size), 0)::bigint FROM removed
         """,
-        [.integer(space), .integer(Int64(rest)), .integer(Int64(Self.mostBytes - bytes))]
+        [.integer(space), .integer(Int64(rest)), .integer(Int64(limit - bytes))]
           + (name.map { [.text($0)] } ?? []))
       guard let row = removed.first else { return }
       add(rows: Int(try row.integer(0)), bytes: Int(try row.integer(1)))

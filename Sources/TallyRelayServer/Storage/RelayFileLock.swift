@@ -24,7 +24,8 @@
     private static func lock(_ path: String, _ flags: Int32) throws -> Int32 {
       let descriptor = open(path, flags | O_CLOEXEC, 0o600)
       guard descriptor >= 0 else {
-        throw RelayStoreError(.cannotLock, "cannot open \(path): \(String(cString: strerror(errno)))")
+        throw RelayStoreError(
+          errno == EROFS ? .readOnly : .cannotLock, "cannot open \(path): \(String(cString: strerror(errno)))")
       }
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
         let number = errno

@@ -48,10 +48,17 @@
       }
       let isMarked = try Self.checkHeader(path)
       makePrivateFile(path)
+      if purpose == .serving { try Self.requireWritable(path) }
       lock = purpose == .serving ? try RelayFileLock(on: path) : nil
       let reserve = RelayReserve(of: path)
       self.reserve = reserve
-      pool = try reserve.whenFull { try Self.open(path, isMarked: isMarked) }
+      do {
+        pool = try reserve.whenFull { try Self.open(path, isMarked: isMarked) }
+      } catch let error as DatabaseError where [.SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.resultCode) {
+        // SQLite says as much of a disk that is read-only as of a folder that is not there.
+        try Self.requireWritable(path)
+        throw error
+      }
       place = try RelayFilePlace(path)
       commits = FileCommits(pool, path, place, reserve)
       warnings = Self.exposed(path) + (purpose == .serving && !reserve.keep() ? [RelayDiskFull.message(path)] : [])
@@ -80,6 +87,14 @@
         try db.execute(sql: "BEGIN IMMEDIATE; PRAGMA user_version = \(RelaySchema.version); COMMIT")
       }
       return pool
+    }
+
+    /// A relay whose file cannot be written would acknowledge nothing and expire nothing; its owner should know that
+    /// when it starts, and not from its devices.
+    /// - Throws: `RelayStoreError` with `.readOnly` if the file is there and cannot be written.
+    private static func requireWritable(_ path: String) throws {
+      guard access(path, F_OK) == 0, access(path, W_OK) != 0 else { return }
+      throw RelayStoreError(.readOnly, "cannot write to \(path): \(String(cString: strerror(errno)))")
     }
 
     /// A warning for each of the files that others than their owner may read or write: a backup that was restored is

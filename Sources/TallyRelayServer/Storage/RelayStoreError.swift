@@ -16,6 +16,9 @@
       case inUse
       /// The file beside it, which says that it is in use, cannot be made.
       case cannotLock
+      /// The file, or its disk, is read-only: a relay that serves has to write, and so has any process that finds no
+      /// log beside the file.
+      case readOnly
       /// The address of the database is malformed.
       case badAddress
       /// The database cannot be reached, or is about to begin.

@@ -5,13 +5,21 @@
 
   /// What one transaction may remove: others wait for it, and no longer than for a group of puts.
   struct RemovalSlice {
-    /// The most bytes, but for one row.
+    /// The most bytes, but for one row, of a write that removes or replaces.
     static let mostBytes = GroupLimits.groupBytes
+    /// The same for the sweeper. Puts wait for each of its slices, one after the other, and SQLite may overwrite what
+    /// it frees, so that a slice takes much longer than a put.
+    static let sweptBytes = mostBytes / 4
+    /// The most bytes of this one.
+    let limit: Int
     private(set) var rows = 0
     private(set) var bytes = 0
 
     var rest: Int { max(0, RelayStore.sliceRows - rows) }
-    var isFull: Bool { rest == 0 || bytes >= Self.mostBytes }
+    var isFull: Bool { rest == 0 || bytes >= limit }
+
+    /// An empty slice of at most so many bytes, but for one row.
+    init(upTo limit: Int = Self.mostBytes) { self.limit = limit }
 
     mutating func add(rows: Int = 1, bytes: Int) {
       self.rows += rows
@@ -98,8 +106,10 @@
     }
 
     /// - Returns: whether nothing is left.
-    private static func removeChunks(_ db: Database, _ name: String, _ space: Int64) throws -> Bool {
-      var slice = RemovalSlice()
+    private static func removeChunks(
+      _ db: Database, _ name: String, _ space: Int64, upTo limit: Int = RemovalSlice.mostBytes
+    ) throws -> Bool {
+      var slice = RemovalSlice(upTo: limit)
       try slice.remove(db, from: .content, of: space, named: name)
       guard slice.isFull else { return true }
       let rest = try db.cachedStatement(sql: "SELECT 1 FROM chunk WHERE space = ? AND name = ? LIMIT 1")
@@ -111,7 +121,7 @@
     static func removeLeftContent(_ db: Database) throws -> Bool {
       guard let row = try Row.fetchOne(db, sql: "SELECT space, name FROM removed LIMIT 1") else { return false }
       let (space, name) = (row[0] as Int64, row[1] as String)
-      if try removeChunks(db, name, space) { try forgetContent(db, name, space) }
+      if try removeChunks(db, name, space, upTo: RemovalSlice.sweptBytes) { try forgetContent(db, name, space) }
       return true
     }
   }

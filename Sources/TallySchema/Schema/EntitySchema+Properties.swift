@@ -73,6 +73,8 @@ extension EntitySchema.Property {
   /// Therefore, if two devices run `UPDATE Game SET score = 0` at once, both subtract, and a record that was read
   /// before a merge and is then saved whole undoes what the merge added. Use `Counter.set` and GRDB's `updateChanges`.
   ///
+  /// It takes the place of no other field: to count what was an integer, declare it beside that, and show the sum.
+  ///
   /// The number that is shown stays within 64 bits; additions beyond that are remembered. Each device's total stays
   /// with a record after it was deleted and purged, and takes about ten bytes for each device.
   /// - Parameters:

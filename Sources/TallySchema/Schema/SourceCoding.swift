@@ -8,7 +8,7 @@ struct SourceCoding: Codable {
   var lens: LensCoding
   var keepsOldApps: Bool?
 
-  private enum Key: String, CodingKey {
+  private enum CodingKeys: String, CodingKey {
     case field, kind, lens, keepsOldApps
     case defaultValue = "default"
   }
@@ -18,24 +18,6 @@ struct SourceCoding: Codable {
     defaultValue = source.defaultValue.isNull ? nil : ScalarCoding(value: source.defaultValue)
     lens = LensCoding(lens: source.lens)
     keepsOldApps = source.keepsOldApps ? nil : false
-  }
-
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: Key.self)
-    field = try container.decode(String.self, forKey: .field)
-    kind = try container.decode(String.self, forKey: .kind)
-    defaultValue = try container.decodeIfPresent(ScalarCoding.self, forKey: .defaultValue)
-    lens = try container.decode(LensCoding.self, forKey: .lens)
-    keepsOldApps = try container.decodeIfPresent(Bool.self, forKey: .keepsOldApps)
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: Key.self)
-    try container.encode(field, forKey: .field)
-    try container.encode(kind, forKey: .kind)
-    try container.encodeIfPresent(defaultValue, forKey: .defaultValue)
-    try container.encode(lens, forKey: .lens)
-    try container.encodeIfPresent(keepsOldApps, forKey: .keepsOldApps)
   }
 
   /// - Throws: `StoreError.invalidSchema` for an unknown kind.

@@ -1,6 +1,6 @@
 #if Spaces
   /// The sixteen bytes by which a space knows a device, its recovery words or an invitation: the beginning of a SHA-256
-  /// over the space and two public keys. So nobody chooses one, and an id proves the keys that go with it.
+  /// over the space and two public keys. So no device can choose one, and an id proves the keys of it.
   package struct MemberID: Sendable, Hashable, Comparable, CustomStringConvertible {
     package static let byteCount = 16
     private let high, low: UInt64

@@ -1,53 +1,59 @@
 #if Spaces
   /// The records of a set in an order in which each comes after those that it names, with what stands before each.
+  ///
+  /// Who is excluded is known of each record: as of the latest of those that it names, and by what the others add to
+  /// that. So the time is that of joining pasts (``MembershipPasts``), and of a few look-ups for each join, close and
+  /// removal wherever branches meet.
   struct MembershipHistory {
-    /// A set of records, by their numbers.
-    struct Past: Hashable {
-      private var words: [UInt64]
-
-      init(count: Int) { words = Array(repeating: 0, count: (count + 63) / 64) }
-
-      func contains(_ index: Int) -> Bool { words[index >> 6] >> UInt64(index & 63) & 1 == 1 }
-      mutating func insert(_ index: Int) { words[index >> 6] |= 1 << UInt64(index & 63) }
-      mutating func formUnion(_ other: Past) { for index in words.indices { words[index] |= other.words[index] } }
-    }
-
-    /// Who is out, in the meaning of some of the records.
-    struct Standing {
-      /// The removals of each device.
-      var removals: [MemberID: [Int]] = [:]
-      /// The devices whose joins do not count.
-      var excluded: Set<MemberID> = []
-    }
-
     private var records: [SpaceRecord] = []
     private var numbers: [SpaceDigest: Int] = [:]
-    private var past: [Past] = []
+    private var pasts = MembershipPasts(count: 0)
     private var waiting: Set<SpaceDigest> = []
     /// Whether each record counts by what stands before it.
     private var counts: [Bool] = []
     private var joins: [Int] = []
-    private var joinsOf: [MemberID: [Int]] = [:]
-    /// The removals that count, each with the devices whose joins it has seen.
-    private var removals: [(number: Int, devices: [MemberID])] = []
+    /// The devices, by their numbers, and the number of each record's author.
+    private var devices: [MemberID] = []
+    private var deviceNumbers: [MemberID: Int] = [:]
+    private var authors: [Int] = []
+    /// The devices that are excluded in the meaning of what stands before each record.
+    private var excludedBefore: [Set<Int>] = []
+    /// The joins and the invitations of each device, and the joins by each invitation that counts.
+    private var joinsOf: [[Int]] = []
+    private var invitationsOf: [[Int]] = []
+    private var joinsBy: [Int: [Int]] = [:]
+    /// The removals that count, each with the devices whose joins it has seen, and those of each device.
+    private var removals: [Int: [Int]] = [:]
+    private var removalsOf: [[Int]] = []
     /// The closes that count, by the number of the invitation.
     private var closes: [Int: [Int]] = [:]
-    private var recovery: Set<MemberID> = []
+    private var recovery: Set<Int> = []
+
+    /// By what a device comes.
+    private enum Source {
+      case recovery
+      case invitation(Int)
+      /// Nothing by which a device can come, for this version.
+      case nothing
+    }
 
     init(_ all: some Collection<SpaceRecord>) {
       order(all)
-      for number in records.indices {
+      for (number, record) in records.enumerated() {
+        excludedBefore.append(excluded(before: number, naming: record.parents.compactMap { numbers[$0] }))
         let isCounted = isCounted(number)
         counts.append(isCounted)
-        let record = records[number]
         switch record.operation {
-        case .genesis: recovery.insert(record.author)
+        case .genesis: recovery.insert(authors[number])
+        case .invite where isCounted: invitationsOf[authors[number]].append(number)
         case .join:
           joins.append(number)
-          joinsOf[record.author, default: []].append(number)
+          joinsOf[authors[number]].append(number)
+          if case .invitation(let invitation) = source(of: number) { joinsBy[invitation, default: []].append(number) }
         case .remove(let removal) where isCounted:
-          let seen = removal.devices.filter { joinsOf[$0]?.contains(where: past[number].contains) == true }
-          if !seen.isEmpty { removals.append((number, seen)) }
+          let seen = removal.devices.compactMap { deviceNumbers[$0] }.filter { hasJoined($0, before: number) }
+          if !seen.isEmpty { removals[number] = seen }
+          for device in seen { removalsOf[device].append(number) }
         case .close(let invitation) where isCounted:
           if let invitation = numbers[invitation] { closes[invitation, default: []].append(number) }
         default: break
@@ -61,8 +67,9 @@
       var children: [SpaceDigest: [SpaceDigest]] = [:]
       var missing: [SpaceDigest: Int] = [:]
       for record in byID.values {
-        missing[record.id] = Set(record.parents).count
-        for parent in Set(record.parents) { children[parent, default: []].append(record.id) }
+        let parents = Set(record.parents)
+        missing[record.id] = parents.count
+        for parent in parents { children[parent, default: []].append(record.id) }
       }
       var ready = byID.values.filter { $0.parents.isEmpty }.map(\.id).sorted()
       while !ready.isEmpty {
@@ -71,6 +78,7 @@
           guard let record = byID[id] else { continue }
           numbers[id] = records.count
           records.append(record)
+          authors.append(number(of: record.author))
           for child in children[id] ?? [] {
             missing[child, default: 0] -= 1
             if missing[child] == 0 { next.append(child) }
@@ -78,142 +86,157 @@
         }
         ready = next.sorted()
       }
-      for record in records {
-        var before = Past(count: records.count)
-        for parent in record.parents {
-          guard let number = numbers[parent] else { continue }
-          before.insert(number)
-          before.formUnion(past[number])
-        }
-        past.append(before)
+      pasts = MembershipPasts(count: records.count)
+      for (number, record) in records.enumerated() {
+        // The latest first: what stands before one of them is not joined again.
+        for parent in record.parents.compactMap({ numbers[$0] }).sorted(by: >) { pasts.add(parent, before: number) }
       }
       waiting = Set(byID.keys).subtracting(numbers.keys)
+    }
+
+    private mutating func number(of device: MemberID) -> Int {
+      if let known = deviceNumbers[device] { return known }
+      deviceNumbers[device] = devices.count
+      devices.append(device)
+      joinsOf.append([])
+      invitationsOf.append([])
+      removalsOf.append([])
+      return devices.count - 1
+    }
+
+    private func source(of join: Int) -> Source {
+      guard let number = invitation(of: join) else { return .nothing }
+      switch records[number].operation {
+      case .genesis: return .recovery
+      case .invite(let invitation): return counts[number] && invitation.isKnown ? .invitation(number) : .nothing
+      default: return .nothing
+      }
+    }
+
+    /// The record that a join names as its invitation, if that stands before it.
+    private func invitation(of join: Int) -> Int? {
+      guard case .join(let content) = records[join].operation, let number = numbers[content.invitation],
+        pasts.contains(number, before: join)
+      else { return nil }
+      return number
     }
 
     // MARK: What counts
 
     private func isCounted(_ number: Int) -> Bool {
-      let record = records[number]
-      switch record.operation {
+      switch records[number].operation {
       case .genesis, .join: return true
       case .close(let invitation):
-        guard let invitation = numbers[invitation], past[number].contains(invitation),
+        guard let invitation = numbers[invitation], pasts.contains(invitation, before: number),
           case .invite = records[invitation].operation
         else { return false }
-        return isPresent(record.author, in: past[invitation])
-      default: return isPresent(record.author, in: past[number])
+        return isPresent(authors[number], before: invitation)
+      default: return isPresent(authors[number], before: number)
       }
     }
 
-    private func isPresent(_ device: MemberID, in some: Past) -> Bool {
+    private func isPresent(_ device: Int, before row: Int) -> Bool {
       if recovery.contains(device) { return true }
-      guard joinsOf[device]?.contains(where: some.contains) == true else { return false }
-      let standing = standing(in: some)
-      return standing.removals[device] == nil && !standing.excluded.contains(device)
+      return hasJoined(device, before: row) && !removalsOf[device].contains { pasts.contains($0, before: row) }
+        && !excludedBefore[row].contains(device)
     }
 
-    /// Who is out in the meaning of some records, or of all.
-    private func standing(in some: Past?) -> Standing {
-      var standing = Standing()
-      let isThere = { (number: Int) in some?.contains(number) ?? true }
-      for removal in removals where isThere(removal.number) {
-        for device in removal.devices { standing.removals[device, default: []].append(removal.number) }
-      }
-      var inviters: [(device: MemberID, inviter: MemberID)] = []
-      for join in joins where isThere(join) {
-        let device = records[join].author
-        switch source(of: join) {
-        case .recovery: continue
-        case .nothing: standing.excluded.insert(device)
-        case .invitation(let invitation):
-          let isLeftOut = closes[invitation]?.contains { isThere($0) && !past[$0].contains(join) } == true
+    private func hasJoined(_ device: Int, before row: Int) -> Bool {
+      joinsOf[device].contains { pasts.contains($0, before: row) }
+    }
+
+    // MARK: Who is excluded
+
+    /// The devices that are excluded in the meaning of what stands before a row: some records, and all before these.
+    private func excluded(before row: Int, naming parents: [Int]) -> Set<Int> {
+      guard let latest = parents.max() else { return [] }
+      var excluded = excludedBefore[latest]
+      var next: [Int] = []
+      func exclude(_ device: Int) { if excluded.insert(device).inserted { next.append(device) } }
+      for parent in parents where parent != latest { excludedBefore[parent].forEach(exclude) }
+      for number in pasts.numbers(before: row, andNotBefore: latest) {
+        switch records[number].operation {
+        case .join:
+          if isCut(join: number, before: row, excluded) { exclude(authors[number]) }
+        case .close(let invitation):
+          guard let invitation = numbers[invitation], counts[number] else { continue }
+          for join in lateJoins(by: invitation, than: number, before: row) { exclude(authors[join]) }
+        case .remove:
           // Open invitations of a device that is removed end with it.
-          if isLeftOut || isVoid(invitation, standing) || isVoid(join, by: records[invitation].author, standing) {
-            standing.excluded.insert(device)
+          for invitation in (removals[number] ?? []).flatMap({ invitationsOf[$0] }) {
+            for join in lateJoins(by: invitation, than: number, before: row) { exclude(authors[join]) }
           }
-          inviters.append((device, records[invitation].author))
+        default: break
         }
       }
-      var count = -1
-      while count != standing.excluded.count {
-        count = standing.excluded.count
-        for (device, inviter) in inviters where standing.excluded.contains(inviter) {
-          standing.excluded.insert(device)
+      while let device = next.popLast() {
+        for invitation in invitationsOf[device] {
+          for join in joinsBy[invitation] ?? [] where pasts.contains(join, before: row) { exclude(authors[join]) }
         }
       }
-      return standing
+      return excluded
     }
 
-    private enum Source {
-      case recovery
-      case invitation(Int)
-      /// Nothing by which a device can come.
-      case nothing
+    /// The joins by an invitation that the end of it has not seen.
+    private func lateJoins(by invitation: Int, than end: Int, before row: Int) -> [Int] {
+      (joinsBy[invitation] ?? []).filter { pasts.contains($0, before: row) && !pasts.contains($0, before: end) }
     }
 
-    private func source(of join: Int) -> Source {
-      guard case .join(let content) = records[join].operation, let number = numbers[content.invitation],
-        past[join].contains(number)
-      else { return .nothing }
-      switch records[number].operation {
-      case .genesis: return .recovery
-      case .invite: return counts[number] ? .invitation(number) : .nothing
-      default: return .nothing
+    /// Whether a join is by nothing, by a device that is excluded, or by an invitation that has ended before it.
+    private func isCut(join: Int, before row: Int, _ excluded: Set<Int>) -> Bool {
+      switch source(of: join) {
+      case .recovery: return false
+      case .nothing: return true
+      case .invitation(let invitation):
+        let inviter = authors[invitation]
+        let isCut = { (end: Int) in pasts.contains(end, before: row) && !pasts.contains(join, before: end) }
+        return excluded.contains(inviter) || closes[invitation]?.contains(where: isCut) == true
+          || removalsOf[inviter].contains(where: isCut)
       }
     }
 
     /// Whether a removal of the author had not seen a record.
-    private func isVoid(_ number: Int, _ standing: Standing) -> Bool {
-      isVoid(number, by: records[number].author, standing)
-    }
-
-    private func isVoid(_ number: Int, by author: MemberID, _ standing: Standing) -> Bool {
-      standing.removals[author]?.contains { !past[$0].contains(number) } == true
+    private func isVoid(_ number: Int) -> Bool {
+      removalsOf[authors[number]].contains { !pasts.contains(number, before: $0) }
     }
 
     // MARK: The meaning of all
 
     func membership() -> Membership {
-      let standing = standing(in: nil)
       var result = Membership()
+      result.heads = Set(numbers.keys)
+      for record in records { result.heads.subtract(record.parents) }
+      let excluded = excluded(before: pasts.all, naming: result.heads.compactMap { numbers[$0] })
       result.waiting = waiting
-      result.excluded = standing.excluded
-      result.removed = Set(standing.removals.keys)
-      let counted = joins.filter { !standing.excluded.contains(records[$0].author) }
-      result.present = Set(counted.map { records[$0].author }).subtracting(result.removed)
+      result.excluded = Set(excluded.map { devices[$0] })
+      result.removed = Set(devices.indices.filter { !removalsOf[$0].isEmpty }.map { devices[$0] })
+      let counted = joins.filter { !excluded.contains(authors[$0]) && removalsOf[authors[$0]].isEmpty }
+      result.present = Set(counted.map { records[$0].author })
       result.closed = Set(closes.keys.map { records[$0].id })
       // Also by a device that is out, which may have come by another one as well: no invitation becomes unused again.
-      for join in joins {
-        guard case .join(let content) = records[join].operation, let invitation = numbers[content.invitation],
-          past[join].contains(invitation)
-        else { continue }
-        result.used.insert(content.invitation)
-      }
-      // And joins that do not count: they did for whoever had not heard of what puts them out.
-      let changes = removals.map(\.number) + joins + closes.values.joined()
-      result.changes = Set(changes.map { records[$0].id })
-      for number in records.indices {
-        let record = records[number]
-        let speaks = !standing.excluded.contains(record.author) && counts[number] && !isVoid(number, standing)
+      result.used = Set(joins.compactMap { invitation(of: $0) }.map { records[$0].id })
+      // And joins that do not count: they did for a device that had not heard of what puts them out.
+      let numbersOfChanges = (removals.keys + joins + closes.values.joined()).sorted()
+      result.changes = Set(numbersOfChanges.map { records[$0].id })
+      var changes = MembershipPasts.Marks()
+      for number in numbersOfChanges { changes.add(number) }
+      for (number, record) in records.enumerated() {
+        guard counts[number], !excluded.contains(authors[number]), !isVoid(number) else { continue }
         switch record.operation {
-        case .invite where speaks:
-          let isPresent = recovery.contains(record.author) || result.present.contains(record.author)
-          if isPresent, !result.closed.contains(record.id) { result.open.insert(record.id) }
-        case .key(let key) where speaks:
+        case .invite(let invitation):
+          let isPresent = recovery.contains(authors[number]) || result.present.contains(record.author)
+          if !invitation.isKnown { result.hasNewer = true }
+          if isPresent, invitation.isKnown, !result.closed.contains(record.id) { result.open.insert(record.id) }
+        case .key(let key):
           result.keys[key.key, default: []].insert(record.id)
-          if changes.allSatisfy(past[number].contains) { result.usable.insert(key.key) }
+          if !pasts.hasAny(of: changes, before: pasts.all, andNotBefore: number) { result.usable.insert(key.key) }
+        case .remove(let removal) where !removal.kept.isEmpty && removals[number] != nil:
+          for device in removal.devices { result.kept[device, default: []].formUnion(removal.kept) }
+        // Only a word that counts: a device that is out keeps no other from sealing.
         case .newer: result.hasNewer = true
         default: break
         }
       }
-      for (number, _) in removals where !isVoid(number, standing) {
-        guard case .remove(let removal) = records[number].operation, !removal.kept.isEmpty,
-          !standing.excluded.contains(records[number].author)
-        else { continue }
-        for device in removal.devices { result.kept[device, default: []].formUnion(removal.kept) }
-      }
-      result.heads = Set(numbers.keys)
-      for record in records { result.heads.subtract(record.parents) }
       return result
     }
   }

@@ -6,14 +6,16 @@
   /// ```
   /// record = version 01 · operation · author 16 · count, parents 32 each · content · signature 64
   /// ```
+  /// A record of a later version has another content alone, so its author and its signature are checked as well.
   package struct SignedRecord: Sendable, Hashable {
     package let record: SpaceRecord
     package let bytes: [UInt8]
 
     static let version: UInt8 = 1
 
-    /// Reads a record. It refuses whatever the encoder would not write.
-    /// - Throws: `SpaceError`: `newerVersion` for another version, or else `malformed`.
+    /// Reads a record. It refuses everything that the encoder would not write. A record of a later version is read as
+    /// `SpaceRecord.Operation.newer`.
+    /// - Throws: `SpaceError`: `newerVersion` for the first record of a space of another suite, or else `malformed`.
     package init(_ bytes: [UInt8]) throws {
       guard bytes.count <= SpaceLimits.keyRecordBytes else { throw SpaceError(.malformed, "a record is too long") }
       do {

@@ -46,7 +46,7 @@
       return Array(box.ciphertext) + Array(box.tag)
     }
 
-    /// What was sealed; nil if the bytes, the key, the nonce or the data are others.
+    /// The bytes that were sealed; nil if the bytes, the key, the nonce or the data are others.
     static func open(
       _ sealed: some Collection<UInt8>, key: [UInt8], nonce: [UInt8], authenticating data: [UInt8] = []
     ) -> [UInt8]? {

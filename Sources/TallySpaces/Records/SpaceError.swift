@@ -12,6 +12,8 @@
       case unknownAuthor
       /// A record, file or suite of a later version of Tally.
       case newerVersion
+      /// A record is by a device that is out, and would say nothing.
+      case authorNotPresent
       /// The set has as many records as a space may have.
       case tooManyRecords
       /// This device is not in the space, or no longer.

@@ -14,4 +14,17 @@
     /// The longest name of a device or a space, in bytes.
     static let nameBytes = 64
   }
+
+  /// The room that a device has for the records of a space. Records of devices that are out have a room of their own,
+  /// so that a flood of them takes none of the members' room.
+  struct SpaceRoom: Sendable {
+    /// The records of devices that are not out. Removals and closes may go beyond: they end a flood.
+    var members = SpaceLimits.records
+    /// The records of devices that are out and that no member's record names.
+    var out = 1_024
+    /// All records together.
+    var all = 3 * SpaceLimits.records
+    /// The records that wait for those that they name, and their bytes.
+    var (early, earlyBytes) = (SpaceLimits.records, 16 << 20)
+  }
 #endif

@@ -7,20 +7,30 @@
       let (signature, proof) = (SpaceCrypto.signatureBytes, SpaceCrypto.signatureBytes)
       guard bytes.count > signature else { throw WireError(.truncated, "a record is too short") }
       var reader = ByteReader(UnsafeRawBufferPointer(rebasing: bytes.dropLast(signature)))
-      guard try reader.byte() == SignedRecord.version else {
-        throw WireError(.unsupportedVersion, "a record of another version")
-      }
+      let version = try reader.byte()
+      guard version > 0 else { throw WireError(.malformed, "no version has the number 0") }
       let number = try reader.byte()
+      guard number > 0 else { throw WireError(.malformed, "no operation has the number 0") }
       guard [6, 7].contains(number) || bytes.count <= SpaceLimits.recordBytes else {
         throw WireError(.limitExceeded, "a record has \(bytes.count) bytes")
       }
       author = try reader.member()
       let count = try reader.count(limit: SpaceLimits.parents, "the records that one names")
       parents = try reader.ascending(count) { reader throws(WireError) in try reader.digest() }
-      operation = try Operation(number, from: &reader)
+      if version == SignedRecord.version {
+        operation = try Operation(number, from: &reader)
+      } else {
+        // What stands before the content, and the signature, are the same in all versions.
+        operation = try .unknown(number, in: &reader)
+      }
       if case .join = operation { _ = try reader.take(proof) }
       if case .genesis = operation, !parents.isEmpty { throw WireError(.malformed, "something comes before a genesis") }
-      if parents.isEmpty { guard case .genesis = operation else { throw WireError(.malformed, "a record names none") } }
+      if parents.isEmpty {
+        guard case .genesis = operation else {
+          let isNewer = version > SignedRecord.version && number == 1
+          throw WireError(isNewer ? .unsupportedVersion : .malformed, "a record names none")
+        }
+      }
       guard reader.remaining == 0 else { throw WireError(.malformed, "bytes follow the content of a record") }
       id = SpaceCrypto.digest(Array(bytes))
     }
@@ -48,26 +58,29 @@
       case .wrap: 7
       case .give: 8
       case .name: 9
+      case .gather: 12
       case .newer(let number): number
       }
     }
 
-    /// The byte in an invitation that says the role: everybody may do everything.
-    private static let role: UInt8 = 2
+    fileprivate static func unknown(_ number: UInt8, in reader: inout ByteReader) throws(WireError) -> Self {
+      _ = try reader.take(reader.remaining)
+      return .newer(number)
+    }
 
     fileprivate init(_ number: UInt8, from reader: inout ByteReader) throws(WireError) {
       switch number {
       case 1:
         let suite = try reader.byte()
         guard suite > 0 else { throw WireError(.malformed, "no suite has the number 0") }
+        guard suite == 1 else { throw WireError(.unsupportedVersion, "a space of another suite") }
         self = .genesis(.init(suite: suite, recovery: try reader.keys(), name: try reader.name()))
       case 2:
-        let keys = try reader.keys()
-        guard let use = SpaceRecord.Invitation.Use(rawValue: try reader.byte()) else {
-          throw WireError(.unsupportedVersion, "an invitation of another use")
-        }
-        guard try reader.byte() == Self.role else { throw WireError(.unsupportedVersion, "an invitation to a role") }
-        self = .invite(.init(keys: keys, use: use))
+        let invitation = SpaceRecord.Invitation(
+          keys: try reader.keys(), use: .init(rawValue: try reader.byte()), role: try reader.byte())
+        // A later version may say more of what it invites to.
+        if !invitation.isKnown { _ = try reader.take(reader.remaining) }
+        self = .invite(invitation)
       case 3:
         self = .join(
           .init(
@@ -91,10 +104,8 @@
         let member = try reader.member()
         let isSpace = member.bytes.allSatisfy { $0 == 0 }
         self = .name(member: isSpace ? nil : member, try reader.name())
-      case 0: throw WireError(.malformed, "no operation has the number 0")
-      default:
-        _ = try reader.take(reader.remaining)
-        self = .newer(number)
+      case 12: self = .gather
+      default: self = try .unknown(number, in: &reader)
       }
     }
 
@@ -107,7 +118,7 @@
       case .invite(let invitation):
         writer.keys(invitation.keys)
         writer.byte(invitation.use.rawValue)
-        writer.byte(Self.role)
+        writer.byte(invitation.role)
       case .join(let join):
         writer.keys(join.keys)
         writer.bytes += join.invitation.bytes + join.token.bytes
@@ -132,7 +143,7 @@
       case .name(let member, let name):
         writer.bytes += member?.bytes ?? Array(repeating: 0, count: MemberID.byteCount)
         writer.text(name)
-      case .newer: break
+      case .gather, .newer: break
       }
     }
   }

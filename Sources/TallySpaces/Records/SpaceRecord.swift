@@ -29,13 +29,15 @@
       case remove(Removal)
       /// A new key, for each of its receivers.
       case key(NewKey)
-      /// Further keys, which whoever has this one can open.
+      /// Further keys, which open with this one.
       case wrap(under: SpaceDigest, [WrappedKey])
       /// A key for an invitation that was made after it.
       case give(key: SpaceDigest, SealedKey)
       /// The name of a device; of the space if `member` is nil.
       case name(member: MemberID?, String)
-      /// An operation of a later version. Its place among the others is known, and what it says is not.
+      /// No more than what its author had seen, where that is more than one record may name.
+      case gather
+      /// An operation, or a record, of a later version. Its place among the others is known, and what it says is not.
       case newer(UInt8)
     }
 
@@ -55,13 +57,23 @@
     }
 
     package struct Invitation: Sendable, Hashable {
-      package enum Use: UInt8, Sendable {
-        case oneDevice = 1
-        case recoveryWords = 2
+      package struct Use: RawRepresentable, Sendable, Hashable {
+        package static let oneDevice = Use(rawValue: 1)
+        package static let recoveryWords = Use(rawValue: 2)
+        package let rawValue: UInt8
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
       }
+      /// The role of a device that may do everything, so far the only one.
+      package static let everything: UInt8 = 2
       package let keys: PublicKeys
       package let use: Use
-      package init(keys: PublicKeys, use: Use) { (self.keys, self.use) = (keys, use) }
+      package let role: UInt8
+      package init(keys: PublicKeys, use: Use, role: UInt8 = everything) {
+        (self.keys, self.use, self.role) = (keys, use, role)
+      }
+
+      /// Whether this version knows the use and the role. The keys can be read in any case: they prove the joins.
+      package var isKnown: Bool { [.oneDevice, .recoveryWords].contains(use) && role == Self.everything }
     }
 
     package struct Join: Sendable, Hashable {

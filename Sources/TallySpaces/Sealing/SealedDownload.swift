@@ -4,8 +4,8 @@
   /// The content of a sealed file, piece by piece, each opened before it is given. The last one is given only if the
   /// digest of the whole content is what the sealer has signed: an older key alone is not enough to change a piece.
   struct SealedDownload: AsyncSequence, AsyncIteratorProtocol {
-    /// A download of a file by one task, which may go on where it broke off. What another task has read is another
-    /// matter: a host may give each of them something else.
+    /// A download of a file by one task, which may go on where it broke off. Pieces that another task has read are
+    /// another matter: a host may give each of them something else.
     struct Key: Hashable, Sendable {
       var outer: String
       var task: Int?
@@ -35,7 +35,7 @@
     private var buffer: [UInt8] = []
     private var isOver = false
 
-    /// Begins at an offset of the content. What lies before it is read as well, unless the last download ended there.
+    /// Begins at an offset of the content. The pieces before it are read as well, unless the last download ended there.
     init(_ outer: String, _ file: SealedFile, from offset: Int, _ mailbox: SealedMailbox, _ view: SealedSpace.View) {
       (self.outer, self.file, self.offset, self.mailbox, members) = (outer, file, offset, mailbox, view)
       guard offset > 0, let resumed = mailbox.downloads.withLock({ $0[Key(outer)] }),
@@ -71,8 +71,15 @@
 
     private func remember() {
       guard let whole else { return }
-      mailbox.downloads.withLock { $0[Key(outer)] = Resumed(piece: piece + 1, digest: digest, whole: whole) }
+      let resumed = Resumed(piece: piece + 1, digest: digest, whole: whole)
+      mailbox.downloads.withLock { downloads in
+        // Without a note a download begins anew.
+        if downloads.count >= Self.mostNotes, downloads[Key(outer)] == nil { downloads = [:] }
+        downloads[Key(outer)] = resumed
+      }
     }
+
+    private static let mostNotes = 64
 
     /// Asks the place for the file.
     fileprivate mutating func open() async throws {

@@ -3,8 +3,9 @@
   ///
   /// ```
   /// plain  = device 4 · flags 1 · signature 64 · [SHA-256 of the content 32] · content · zeros
-  /// signed = "tally seal 1" · space · N · SHA-256 of the content in the first piece · [SHA-256 of the content]
+  /// signed = "tally seal 1" · space · key 32 · entry · SHA-256 of the content in the first piece · [SHA-256 of it all]
   /// ```
+  /// The name is made with the signature, so it is bound by it.
   /// The digest of the whole content stands there if there is more than one piece. The zeros hide the size, to about a
   /// tenth and less for large files (Padmé: lbarman.ch/blog/padme).
   struct SealedFile: Sendable {
@@ -20,11 +21,18 @@
 
     init(_ name: SealedName, _ entry: SealedEntry, _ key: SpaceKey) {
       (self.name, self.entry, self.key) = (name, entry, key)
-      let short = Self.padded(Self.shortPrefix + entry.byteCount)
-      let isShort = short <= SealedPieces.pieceBytes
-      prefixCount = Self.shortPrefix + (isShort ? 0 : SpaceDigest.byteCount)
-      pieces = SealedPieces(
-        key: key.pieceKey(name), byteCount: isShort ? short : Self.padded(prefixCount + entry.byteCount))
+      prefixCount = Self.prefixCount(entry)
+      pieces = SealedPieces(key: key.pieceKey(name), byteCount: Self.padded(prefixCount + entry.byteCount))
+    }
+
+    private static func prefixCount(_ entry: SealedEntry) -> Int {
+      padded(shortPrefix + entry.byteCount) <= SealedPieces.pieceBytes
+        ? shortPrefix : shortPrefix + SpaceDigest.byteCount
+    }
+
+    /// The part of a content that lies in the first piece.
+    static func firstContent(of entry: SealedEntry) -> Range<Int> {
+      0..<min(entry.byteCount, SealedPieces.pieceBytes - prefixCount(entry))
     }
 
     /// Opens a name; nil if it was not made with this key.
@@ -66,15 +74,21 @@
       var signature: [UInt8]
     }
 
-    private func signed(_ first: SpaceDigest, _ whole: SpaceDigest) -> [UInt8] {
-      Array("tally seal 1".utf8) + key.space.bytes + name.bytes + first.bytes + (isShort ? [] : whole.bytes)
+    private static func signed(
+      _ entry: SealedEntry, _ key: SpaceKey, first: SpaceDigest, whole: SpaceDigest
+    ) -> [UInt8] {
+      Array("tally seal 1".utf8) + key.space.bytes + key.id.bytes + entry.bytes + first.bytes
+        + (prefixCount(entry) == shortPrefix ? [] : whole.bytes)
     }
 
     private var isShort: Bool { prefixCount == Self.shortPrefix }
 
     /// Signs a file, of which `first` is the content in the first piece and `whole` the digest of the whole content.
-    func seal(first: [UInt8], whole: SpaceDigest, by device: MemberID, _ keys: MemberKeys) throws -> Seal {
-      Seal(device: device, signature: try keys.signature(of: signed(SpaceCrypto.digest(first), whole)))
+    static func seal(
+      _ entry: SealedEntry, _ key: SpaceKey, first: [UInt8], whole: SpaceDigest, by device: MemberID, _ keys: MemberKeys
+    ) throws -> Seal {
+      let signed = signed(entry, key, first: SpaceCrypto.digest(first), whole: whole)
+      return Seal(device: device, signature: try keys.signature(of: signed))
     }
 
     /// Returns a piece, sealed. `content` gives a part of the content.
@@ -107,13 +121,14 @@
 
     /// Opens the first piece and checks its signature. `members` are all devices that have ever been in the space, with
     /// their signing keys.
-    /// - Throws: `SpaceError`: `malformed`, `wrongSignature`, `sealerNotPresent`, `newerVersion`.
+    /// - Throws: `SpaceError`: `malformed`, also if the name is not that of the content; `wrongSignature`,
+    ///   `sealerNotPresent`, `newerVersion`.
     func open(first sealed: some Collection<UInt8>, members: [MemberID: SpaceDigest]) throws -> Opened {
       guard let plain = pieces.open(sealed, piece: 0) else {
         throw SpaceError(.malformed, "the first piece of a file does not open")
       }
       guard plain[Self.deviceBytes] == 0 else { throw SpaceError(.newerVersion, "a file has unknown flags") }
-      let signature = plain[Self.deviceBytes + Self.flagsBytes..<Self.shortPrefix]
+      let signature = Array(plain[Self.deviceBytes + Self.flagsBytes..<Self.shortPrefix])
       let range = content(ofPiece: 0)
       let first = Array(plain[prefixCount..<prefixCount + range.count])
       try checkZeros(plain, piece: 0)
@@ -121,12 +136,15 @@
       guard let whole = isShort ? digest : SpaceDigest(plain[Self.shortPrefix..<prefixCount]) else {
         throw SpaceError(.malformed, "the first piece of a file is cut")
       }
-      let signed = signed(digest, whole)
+      let signed = Self.signed(entry, key, first: digest, whole: whole)
       let sealers = members.filter {
         $0.key.bytes.prefix(Self.deviceBytes).elementsEqual(plain.prefix(Self.deviceBytes))
       }
       for (device, key) in sealers.sorted(by: { $0.key < $1.key })
       where SpaceCrypto.isValid(signature, of: signed, by: key) {
+        guard name.isName(of: entry, content: whole, by: device, signature: signature, key: self.key) else {
+          throw SpaceError(.malformed, "a file has another one's name")
+        }
         return Opened(device: device, first: first, whole: whole, file: number(whole))
       }
       throw SpaceError(

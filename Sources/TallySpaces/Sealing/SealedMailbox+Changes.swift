@@ -10,18 +10,23 @@
       var isListing = false
     }
 
-    /// Returns everything that is new as one page. First it takes in records, and puts those that the place lacks.
+    /// Returns everything that is new as one page. First it takes in records, and puts those that the place lacks. One
+    /// call goes after the other.
     package func changes(after cursor: MailboxCursor?) async throws -> MailboxPage {
+      try await turn.run { try await news(after: cursor) }
+    }
+
+    private func news(after cursor: MailboxCursor?) async throws -> MailboxPage {
       var cursor = cursor
       // Each round begins anew because members or keys have changed, which a place cannot do for ever.
       for _ in 0..<8 {
         let before = space.view
         var news = try await gather(after: placeCursor(cursor, before))
         try await takeInRecords(news)
-        // Whoever came meanwhile gets the keys from whoever passes by, also if there is nothing to put.
+        // A device that came meanwhile gets the keys from every device that passes by, also if there is nothing to put.
         try space.passOnKeys()
         if try await putRecords() {
-          // So that nobody is told of them as of news.
+          // So that this device is not told of them as of news.
           let more = try await gather(after: news.cursor)
           if more.isListing { news = more } else { (news.items, news.cursor) = (news.items + more.items, more.cursor) }
           try await takeInRecords(news)
@@ -83,25 +88,31 @@
     /// The items that a pass is to see, in the order of the place.
     private func items(_ news: News, _ view: SealedSpace.View) async throws -> [MailboxItem] {
       var (items, candidates): ([MailboxItem], [Candidate]) = ([], [])
+      var gone: [String] = []
       let waiting = listing.withLock { listing in
-        if news.isListing { listing.begin(with: Set(news.items.map(\.name))) }
+        if news.isListing { gone = listing.begin(with: Set(news.items.map(\.name))) }
         return listing.pending.values.sorted { $0.name < $1.name }
       }
       for item in Self.last(waiting + news.items) {
         switch SealedName.parse(item.name, tag: space.tag) {
         case .foreign, .record: continue
-        // A pass says of it that it is of a later version.
-        case .newer: items.append(item)
+        // Anyone can make such a name, so it is told and not listed.
+        case .newer:
+          listing.withLock { listing in
+            let isGone = item.state == .removed
+            listing.refuse(item.name, isGone ? nil : SpaceError(.newerVersion, "a name is of a later version"))
+          }
         case .file(let name):
           listing.withLock { $0.clear(item.name) }
           if item.state == .removed {
+            gone.append(item.name)
             if let inner = listing.withLock({ $0.remove(item.name) }), !news.isListing {
               items.append(MailboxItem(name: inner, state: .removed))
             }
           } else if let file = file(name, view) {
             candidates.append(Candidate(item: item, file: file))
           } else if view.keys.contains(where: { $0.id.bytes.starts(with: name.key ?? []) }) {
-            listing.withLock { $0.refused[item.name] = SpaceError(.malformed, "a name does not open") }
+            listing.withLock { $0.refuse(item.name, SpaceError(.malformed, "a name does not open")) }
           } else {
             listing.withLock { listing in
               listing.waitsForKey.insert(item.name)
@@ -110,7 +121,35 @@
           }
         }
       }
-      return items + (try await verified(candidates, view, isListing: news.isListing))
+      guard listing.withLock({ $0.pending.count }) <= MailboxLimits.files else {
+        throw MailboxError(.malformed, "in \(place.name) more than \(MailboxLimits.files) files wait for keys")
+      }
+      try note(gone: gone)
+      // Some at a time, so that no more than their beginnings are in memory.
+      var contentBytes = 0
+      for batch in Self.batches(candidates) {
+        for var item in try await verified(batch, view, isListing: news.isListing) {
+          contentBytes += item.content?.count ?? 0
+          if contentBytes > Self.mostContentBytes { item.content = nil }
+          items.append(item)
+        }
+      }
+      return items
+    }
+
+    /// Files in their order, as many at a time as their first pieces have room.
+    private static func batches(_ candidates: [Candidate]) -> [ArraySlice<Candidate>] {
+      var (batches, start, bytes): ([ArraySlice<Candidate>], Int, Int) = ([], 0, 0)
+      for (index, candidate) in candidates.enumerated() {
+        let count = candidate.file.pieces.sealedRange(ofPiece: 0).count
+        if index > start, bytes + count > batchBytes || index - start == batchEntries {
+          batches.append(candidates[start..<index])
+          (start, bytes) = (index, 0)
+        }
+        bytes += count
+      }
+      if start < candidates.count { batches.append(candidates[start...]) }
+      return batches
     }
 
     /// Each item once, as it was listed last, in the order of the first.
@@ -120,25 +159,15 @@
       return items.compactMap { seen.insert($0.name).inserted ? last[$0.name] : nil }
     }
 
-    /// Of the files that are there, those that count, each name once.
+    /// Of the files that are there, those that count, each name once. Nothing is listed of which no first piece was
+    /// verified, now or before: a name alone can be made by each device that ever had the key.
     private func verified(
-      _ candidates: [Candidate], _ view: SealedSpace.View, isListing: Bool
+      _ candidates: ArraySlice<Candidate>, _ view: SealedSpace.View, isListing: Bool
     ) async throws -> [MailboxItem] {
       var heads = try await firstPieces(candidates.filter { needsReading($0) })
       var (items, new): ([MailboxItem], [String: SealedListing.Verified]) = ([], [:])
       for candidate in candidates {
         let (item, file) = (candidate.item, candidate.file)
-        switch item.state {
-        case .notAFile:
-          items += given(MailboxItem(name: file.entry.name.text, state: .notAFile), item, isListing)
-          continue
-        case .notDownloaded:
-          // Its name is all that there is, so it must be of a key that no device has which is out.
-          guard file.key.id == view.keyInUse else { continue }
-          items += given(MailboxItem(name: file.entry.name.text, state: .notDownloaded), item, isListing)
-          continue
-        case .available, .removed: break
-        }
         var verified = listing.withLock { $0.verified[item.name] }
         var content: [UInt8]?
         if needsReading(candidate) {
@@ -153,7 +182,7 @@
             if file.pieces.pieceCount == 1, opened.first.count == file.entry.byteCount { content = opened.first }
           } catch let error as SpaceError {
             listing.withLock { listing in
-              listing.refused[item.name] = error
+              listing.refuse(item.name, error)
               listing.verified[item.name] = nil
             }
             continue
@@ -161,17 +190,21 @@
           new[item.name] = verified
           listing.withLock { $0.verified[item.name] = verified }
         }
-        guard let verified else { continue }
+        guard let verified else {
+          listing.withLock { $0.wait(for: item) }
+          continue
+        }
         guard view.membership.counts(fileOf: verified.device, verified.file) else {
           listing.withLock { _ = $0.leftBehind[verified.device, default: []].insert(item.name) }
           continue
         }
-        let entry = file.entry
-        items += given(
-          MailboxItem(name: entry.name.text, version: item.version, byteCount: entry.byteCount, content: content),
-          item, isListing)
+        var inner = MailboxItem(name: file.entry.name.text, state: item.state)
+        if item.state == .available {
+          (inner.version, inner.byteCount, inner.content) = (item.version, file.entry.byteCount, content)
+        }
+        items += given(inner, item, isListing)
       }
-      try note(verified: new, areRecordsNew: false)
+      try note(verified: new)
       return items
     }
 
@@ -194,19 +227,11 @@
 
     /// The first pieces of files, as far as they can be read.
     private func firstPieces(_ candidates: [Candidate]) async throws -> [String: [UInt8]] {
-      var (pieces, small): ([String: [UInt8]], [[Candidate]]) = ([:], [[]])
-      var bytes = 0
-      for candidate in candidates where candidate.item.content == nil && candidate.file.pieces.pieceCount == 1 {
-        bytes += candidate.file.pieces.sealedByteCount
-        if bytes > Self.batchBytes || small[small.count - 1].count == Self.batchEntries {
-          small.append([])
-          bytes = candidate.file.pieces.sealedByteCount
-        }
-        small[small.count - 1].append(candidate)
-      }
-      for batch in small where batch.count > 1 {
+      var pieces: [String: [UInt8]] = [:]
+      let small = candidates.filter { $0.item.content == nil && $0.file.pieces.pieceCount == 1 }
+      if small.count > 1 {
         do {
-          pieces.merge(try await place.contents(of: batch.map(\.item.name))) { first, _ in first }
+          pieces = try await place.contents(of: small.map(\.item.name))
         } catch {
           guard !(error is CancellationError), !Task.isCancelled else { throw CancellationError() }
           // Each is asked for alone then, and says itself what is wrong.
@@ -223,26 +248,43 @@
           pieces[item.name] = []
           continue
         }
-        pieces[item.name] = try await beginning(of: item.name, count)
+        pieces[item.name] = try await beginning(orAskingFor: item.name, count)
       }
       return pieces
     }
 
     private static let (batchBytes, batchEntries) = (1 << 20, 256)
 
-    /// The first bytes of a file; nil if they cannot be read now.
-    func beginning(of name: String, _ count: Int) async throws -> [UInt8]? {
+    /// What came of reading the first bytes of a file.
+    enum Beginning {
+      case bytes([UInt8])
+      /// Its content is gone.
+      case lost
+      /// It cannot be read now.
+      case unreadable
+    }
+
+    /// The first bytes of a file.
+    func beginning(of name: String, _ count: Int) async throws -> Beginning {
       do {
         var bytes: [UInt8] = []
         var pieces = try await place.get(name, from: 0).makeAsyncIterator()
         while bytes.count < count, let piece = try await pieces.next() { bytes += piece }
-        return Array(bytes.prefix(count))
+        return .bytes(Array(bytes.prefix(count)))
       } catch {
         guard !(error is CancellationError), !Task.isCancelled else { throw CancellationError() }
-        // A pass asks for what it has seen; this it cannot see.
-        if (error as? MailboxError)?.code == .contentLost { try await place.ask(for: [name]) }
-        return nil
+        return (error as? MailboxError)?.code == .contentLost ? .lost : .unreadable
       }
+    }
+
+    /// The first bytes of a file; nil if they cannot be read now. A pass asks for what it has seen; this it cannot see.
+    func beginning(orAskingFor name: String, _ count: Int) async throws -> [UInt8]? {
+      switch try await beginning(of: name, count) {
+      case .bytes(let bytes): return bytes
+      case .lost: try await place.ask(for: [name])
+      case .unreadable: break
+      }
+      return nil
     }
   }
 #endif

@@ -9,41 +9,58 @@
 
     func fileNote(_ outer: String) -> String { "file \(placeTag) \(outer)" }
     private var recordsNote: String { "there \(placeTag)" }
-    func sealNote(_ outer: String) -> String { Self.sealNotes + outer }
+    private var sealNote: String { "seal \(placeTag)" }
 
-    private static let sealNotes = "seal "
+    /// The bytes that tell what was compared with a record, and that nothing was.
+    static let checkBytes = 8
+    static let unchecked = [UInt8](repeating: 0, count: checkBytes)
 
-    static func remembered(_ memory: any SpaceMemory, _ placeTag: String) throws -> SealedListing {
+    func remembered() throws -> SealedListing {
       var listing = SealedListing()
-      let (files, records) = ("file \(placeTag) ", "there \(placeTag)")
+      let (files, records, seal) = (fileNote(""), recordsNote, sealNote)
+      let recordBytes = SealedName.recordBytes + Self.checkBytes
       for (name, value) in try memory.values() {
         if name.hasPrefix(files), let verified = SealedListing.Verified(value) {
           listing.verified[String(name.dropFirst(files.count))] = verified
         }
-        if name.hasPrefix(sealNotes), value.count == SpaceCrypto.signatureBytes {
-          listing.seals[String(name.dropFirst(sealNotes.count))] = value
+        if name == seal, value.count == SpaceDigest.byteCount + SpaceCrypto.signatureBytes,
+          let upload = SpaceDigest(value.prefix(SpaceDigest.byteCount))
+        {
+          listing.seal = .init(upload: upload, signature: Array(value.suffix(SpaceCrypto.signatureBytes)))
         }
-        if name == records, value.count.isMultiple(of: SealedName.recordBytes) {
-          let starts = stride(from: 0, to: value.count, by: SealedName.recordBytes)
-          listing.records = Set(
-            starts.map { SealedName(key: nil, bytes: Array(value[$0...].prefix(SealedName.recordBytes))) })
+        if name == records, value.count.isMultiple(of: recordBytes) {
+          listing.records = [:]
+          for start in stride(from: 0, to: value.count, by: recordBytes) {
+            let bytes = value[start..<start + recordBytes]
+            let name = SealedName(key: nil, bytes: Array(bytes.prefix(SealedName.recordBytes)))
+            listing.records?[name] = Array(bytes.suffix(Self.checkBytes))
+          }
         }
       }
       return listing
     }
 
-    /// Notes what was verified, and which records the place has.
-    func note(verified: [String: SealedListing.Verified], areRecordsNew: Bool) throws {
+    /// Notes what was verified, and forgets what is gone.
+    func note(verified: [String: SealedListing.Verified] = [:], gone: [String] = []) throws {
       var values: [String: [UInt8]?] = [:]
-      let (count, records) = listing.withLock { ($0.verified.count, $0.records) }
-      if count <= Self.mostNotes {
+      for outer in gone { values.updateValue(nil, forKey: fileNote(outer)) }
+      if listing.withLock({ $0.verified.count }) <= Self.mostNotes {
         for (outer, file) in verified { values[fileNote(outer)] = .some(file.bytes) }
       }
-      if areRecordsNew {
-        let names = (records ?? []).filter { !$0.isCopy }.map(\.bytes).sorted { $0.lexicographicallyPrecedes($1) }
-        values[recordsNote] = .some(names.flatMap { $0 })
-      }
       if !values.isEmpty { try memory.keep(values) }
+    }
+
+    /// Notes which records the place has.
+    func noteRecords() throws {
+      let records = listing.withLock { $0.records ?? [:] }
+      let ordered = records.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
+      try memory.keep([recordsNote: .some(ordered.flatMap { $0.key.bytes + $0.value })])
+    }
+
+    /// Notes the signature of an upload, in the place of the one before: each place gets one file after the other.
+    func note(_ seal: SealedListing.OpenSeal) throws {
+      try memory.keep([sealNote: .some(seal.upload.bytes + seal.signature)])
+      listing.withLock { $0.seal = seal }
     }
   }
 

@@ -6,8 +6,9 @@
   extension SealedMailbox {
     /// Seals an entry and puts it, after the records that the place lacks.
     ///
-    /// The same content has the same name and, once its signature has been noted, the same bytes: an upload that broke
-    /// off goes on, also in another process.
+    /// The same content has the same name and the same bytes for as long as its signature is noted: an upload that
+    /// broke off goes on, also in another process. With another signature it has another name, so no name stands for
+    /// two contents.
     /// - Throws: `SpaceError` of codes `notPresent`, `behind` and `newerVersion`, where this device must not seal;
     ///   errors of reading the content and of the place. Then nothing is put.
     package func put(_ upload: MailboxUpload) async throws -> MailboxReceipt {
@@ -15,15 +16,15 @@
         let entry = SealedEntry(name, byteCount: upload.byteCount)
       else { throw MailboxError(.invalidName, "no sealed file has such a name") }
       if listing.withLock({ $0.records == nil }) { _ = try await changes(after: nil) }
-      let key = try space.sealingKey()
-      try await putRecords()
-      let view = space.view
       let whole = try Self.digest(of: upload)
-      let sealed = try SealedName(entry, content: whole, by: space.device, key: key)
+      let first = try upload.exactly(SealedFile.firstContent(of: entry))
+      let key = try await turn.run { try await keyInPlace() }
+      let view = space.view
+      let seal = try seal(entry, key, first: first, whole: whole)
+      let sealed = try SealedName(
+        entry, content: whole, by: space.device, signature: seal.signature, key: key)
       let file = SealedFile(sealed, entry, key)
       let outer = sealed.text(tag: space.tag)
-      let first = try upload.exactly(file.content(ofPiece: 0))
-      let seal = try seal(file, outer, first: first, whole: whole)
       let source = SealedSource(file: file, seal: seal, whole: whole, upload: upload)
       let receipt = try await place.put(
         MailboxUpload(
@@ -31,30 +32,37 @@
           read: { try source.bytes(from: $0, count: $1) }))
       let verified = SealedListing.Verified(device: space.device, file: file.number(whole), version: nil)
       listing.withLock { listing in
-        listing.seals[outer] = nil
         listing.clear(outer)
         listing.map(outer, to: upload.name)
         listing.verified[outer] = verified
       }
-      var values: [String: [UInt8]?] = [:]
-      values.updateValue(nil, forKey: sealNote(outer))
       // What a folder has is read back, once.
-      if kind == .log { values[fileNote(outer)] = .some(verified.bytes) }
-      try memory.keep(values)
+      if kind == .log { try note(verified: [outer: verified]) }
       guard upload.cursor == nil || placeCursor(upload.cursor, view) != nil else { return MailboxReceipt() }
       return MailboxReceipt(cursor: sealedCursor(receipt.cursor, view))
     }
 
-    /// The signature that was noted for a file, or a new one, which is noted first.
-    private func seal(
-      _ file: SealedFile, _ outer: String, first: [UInt8], whole: SpaceDigest
-    ) throws -> SealedFile.Seal {
-      if let noted = listing.withLock({ $0.seals[outer] }) {
-        return SealedFile.Seal(device: space.device, signature: noted)
+    /// The key in use, once the place has all records. Records may come while others are put, and with them a removal:
+    /// then the key is no longer in use, and its place is taken by another one whose record has to be there as well.
+    private func keyInPlace() async throws -> SpaceKey {
+      for _ in 0..<8 {
+        let key = try space.sealingKey()
+        try await putRecords()
+        if try space.sealingKey().id == key.id, missingRecords().isEmpty { return key }
       }
-      let seal = try file.seal(first: first, whole: whole, by: space.device, space.deviceKeys)
-      try memory.keep([sealNote(outer): seal.signature])
-      listing.withLock { $0.seals[outer] = seal.signature }
+      throw MailboxError(.malformed, "the members of \(place.name) change again and again")
+    }
+
+    /// The signature that was noted for an upload, or a new one, which is noted first.
+    private func seal(
+      _ entry: SealedEntry, _ key: SpaceKey, first: [UInt8], whole: SpaceDigest
+    ) throws -> SealedFile.Seal {
+      let upload = SpaceCrypto.digest(key.id.bytes, entry.bytes, whole.bytes)
+      if let noted = listing.withLock({ $0.seal }), noted.upload == upload {
+        return SealedFile.Seal(device: space.device, signature: noted.signature)
+      }
+      let seal = try SealedFile.seal(entry, key, first: first, whole: whole, by: space.device, space.deviceKeys)
+      try note(SealedListing.OpenSeal(upload: upload, signature: seal.signature))
       return seal
     }
 

@@ -11,7 +11,7 @@
   /// - Nothing is listed before its first piece was opened and its signature checked, and nothing of a device that is
   ///   out, but for files that its removal keeps.
   /// - A cursor counts for the members and keys under which it was given. After a change the next page is a listing, so
-  ///   what counts no more counts as gone, and whoever has it puts it again.
+  ///   what counts no more counts as gone, and a device that has it puts it again.
   /// - What cannot be opened changes nothing: ``status`` tells.
   ///
   /// Errors of the place pass through; those of the space are ``SpaceError``.
@@ -21,7 +21,9 @@
     let memory: any SpaceMemory
     /// Eight digits that tell what is noted of this place from what is noted of others.
     let placeTag: String
-    let listing: Mutex<SealedListing>
+    let listing = Mutex(SealedListing())
+    /// Held while news are taken in and records are put. Files go besides.
+    let turn = SealedTurn()
     /// Downloads that broke off, so that the whole content is checked when they go on.
     let downloads = Mutex<[SealedDownload.Key: SealedDownload.Resumed]>([:])
 
@@ -34,7 +36,8 @@
     package init(_ place: any Mailbox, of space: SealedSpace, memory: any SpaceMemory) throws {
       (self.place, self.space, self.memory) = (place, space, memory)
       placeTag = Hexadecimal.text(SpaceCrypto.digest(Array(place.identity.utf8)).bytes.prefix(4))
-      listing = Mutex(try Self.remembered(memory, placeTag))
+      let remembered = try remembered()
+      listing.withLock { $0 = remembered }
     }
 
     package var name: String { place.name }
@@ -48,6 +51,8 @@
     package struct Status: Sendable, Equatable {
       /// The number of files that are sealed with a key that has not come.
       package var waitsForKey = 0
+      /// The number of files that are not on this device and of which nothing was verified before.
+      package var notDownloaded = 0
       /// The number of files of each device that is out that count for nothing.
       package var leftBehind: [MemberID: Int] = [:]
       /// What is refused, by names in the place.
@@ -57,7 +62,7 @@
     package var status: Status {
       listing.withLock { listing in
         Status(
-          waitsForKey: listing.waitsForKey.count,
+          waitsForKey: listing.waitsForKey.count, notDownloaded: listing.notDownloaded.count,
           leftBehind: listing.leftBehind.mapValues(\.count).filter { $0.value > 0 },
           refused: listing.refused.mapValues(\.code))
       }
@@ -77,7 +82,7 @@
       cursor.map { MailboxCursor(position: $0.position, entry: "\($0.entry)~\(epoch(view))") }
     }
 
-    /// What waits belongs to it: another process, which does not know of it, lists everything.
+    /// The files that wait belong to it: another process, which does not know of them, lists everything.
     private func epoch(_ view: SealedSpace.View) -> String {
       Hexadecimal.text(view.epoch(pending: listing.withLock { $0.unseen }))
     }
@@ -127,7 +132,7 @@
       guard !outer.isEmpty else { return }
       try await place.remove(outer)
       listing.withLock { listing in for name in outer { _ = listing.remove(name) } }
-      try memory.keep(Dictionary(uniqueKeysWithValues: outer.map { (fileNote($0), nil) }))
+      try note(gone: outer)
     }
 
     package func wait(after cursor: MailboxCursor?) async throws {

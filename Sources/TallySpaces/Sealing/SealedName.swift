@@ -61,12 +61,29 @@
 
     // MARK: Files
 
-    /// The name of a content that a device seals: the same for the same content, device and key.
-    init(_ entry: SealedEntry, content: SpaceDigest, by device: MemberID, key: SpaceKey) throws {
-      let plain = entry.bytes
-      let nonce = Array(SpaceCrypto.code(device.bytes, plain, content.bytes, key: key.nameKey).prefix(12))
-      let sealed = try SpaceCrypto.seal(plain, key: key.nameKey, nonce: nonce, authenticating: key.space.bytes)
+    /// The name of a content that a device seals, with its signature: the same for the same content, device, key and
+    /// signature. Everything in a file so depends on its name, and no nonce is used for two contents, also where
+    /// signatures are drawn at random and by a copied device.
+    init(
+      _ entry: SealedEntry, content: SpaceDigest, by device: MemberID, signature: [UInt8], key: SpaceKey
+    ) throws {
+      let nonce = Self.nonce(entry, content: content, by: device, signature: signature, key: key)
+      let sealed = try SpaceCrypto.seal(entry.bytes, key: key.nameKey, nonce: nonce, authenticating: key.space.bytes)
       self.init(key: Array(key.id.bytes.prefix(Self.tagBytes)), bytes: nonce + sealed)
+    }
+
+    private static func nonce(
+      _ entry: SealedEntry, content: SpaceDigest, by device: MemberID, signature: [UInt8], key: SpaceKey
+    ) -> [UInt8] {
+      let code = SpaceCrypto.code(device.bytes, entry.bytes, content.bytes, signature, key: key.nameKey)
+      return Array(code.prefix(SpaceCrypto.nonceBytes))
+    }
+
+    /// Whether the name is the one of a content that a device has sealed.
+    func isName(
+      of entry: SealedEntry, content: SpaceDigest, by device: MemberID, signature: [UInt8], key: SpaceKey
+    ) -> Bool {
+      bytes.starts(with: Self.nonce(entry, content: content, by: device, signature: signature, key: key))
     }
 
     /// What a file is; nil if the name was not made with this key in this space.

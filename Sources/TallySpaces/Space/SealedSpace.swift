@@ -5,7 +5,7 @@
   /// A space as one of its devices has it: the records, the keys that it can open, and its own keys. Several places may
   /// use it at once.
   ///
-  /// What comes is written down before anything is done with it: keys, then records, then which records there are. So a
+  /// News is written down before anything is done with it: keys, then records, then which records there are. So a
   /// crash in between loses nothing that others rely on.
   package final class SealedSpace: Sendable {
     package let id: SpaceID
@@ -22,8 +22,8 @@
       /// The newest records that this device has seen, as they are noted beside its keys. A store that was set back
       /// may lack some.
       var seen: Set<SpaceDigest> = []
-      /// Whether there was a record of a version that cannot be read at all.
-      var hasNewer = false
+      /// The records, by the names under which they lie in places.
+      var names: [SealedName: SpaceDigest] = [:]
     }
 
     /// Opens a space with what this device has of it.
@@ -44,7 +44,8 @@
       self.device = MemberID(device.publicKeys, in: id)
       log = SpaceLog(key: logKey)
       var state = State(
-        set: SpaceRecordSet(space: id), ring: KeyRing(space: id, owners: [device] + (invitation.map { [$0] } ?? [])))
+        set: SpaceRecordSet(space: id, own: self.device),
+        ring: KeyRing(space: id, owners: [device] + (invitation.map { [$0] } ?? [])))
       for (name, value) in try secrets.values() {
         if name.hasPrefix(Self.keyPrefix) { state.ring.add(value) }
         if name == Self.seenName {
@@ -55,8 +56,9 @@
       }
       // What is damaged is as if it had not come: it comes again, and until then `seen` keeps this device from sealing.
       let kept = try records.values().filter { $0.key.hasPrefix(Self.recordPrefix) }.values
-      _ = state.set.add(kept.compactMap { try? SignedRecord($0) })
+      state.set.restore(kept.compactMap { try? SignedRecord($0) })
       state.ring.open(state.set)
+      for id in state.set.records.keys { state.names[log.name(id)] = id }
       self.state = Mutex(state)
     }
 
@@ -67,37 +69,41 @@
 
     // MARK: Records
 
-    /// Takes in records as they lie in a place, and writes them and the keys in them down.
-    /// - Parameter sealed: contents by names.
-    /// - Returns: the names of those that were refused, with the reasons.
+    /// The records that were not taken in.
+    struct Refusals: Sendable {
+      var errors: [SealedName: SpaceError] = [:]
+      /// Of these, the ones that may be taken another time.
+      var postponed: Set<SealedName> = []
+    }
+
+    /// Takes in records as they lie in a place, contents by names, and writes them and the keys in them down.
+    /// - Returns: those that were not taken in.
     /// - Throws: errors of the memories; then nothing was taken in.
-    func takeIn(_ sealed: [(name: SealedName, content: [UInt8])]) throws -> [SealedName: SpaceError] {
-      var (refused, new): ([SealedName: SpaceError], [SignedRecord]) = ([:], [])
-      var names: [SpaceDigest: SealedName] = [:]
-      var isNewer = false
+    func takeIn(_ sealed: [(name: SealedName, content: [UInt8])]) throws -> Refusals {
+      var (refusals, new): (Refusals, [SignedRecord]) = (Refusals(), [])
       for (name, content) in sealed {
         do {
-          let record = try log.open(name, content)
-          names[record.record.id] = name
-          new.append(record)
+          new.append(try log.open(name, content))
         } catch let error as SpaceError {
-          if error.code == .newerVersion { isNewer = true }
-          refused[name] = error
+          refusals.errors[name] = error
         }
       }
-      for (id, error) in try add(new, isNewer: isNewer) { if let name = names[id] { refused[name] = error } }
-      return refused
+      let outcome = try take(new)
+      for (id, error) in outcome.refused { refusals.errors[log.name(id)] = error }
+      refusals.postponed = Set(outcome.postponed.map(log.name))
+      return refusals
     }
 
     /// Adds records. Returns those that were refused.
     @discardableResult
-    package func add(_ new: [SignedRecord], isNewer: Bool = false) throws -> [SpaceDigest: SpaceError] {
+    package func add(_ new: [SignedRecord]) throws -> [SpaceDigest: SpaceError] { try take(new).refused }
+
+    private func take(_ new: [SignedRecord]) throws -> SpaceRecordSet.Outcome {
       try state.withLock { state in
         var next = state
-        next.hasNewer = state.hasNewer || isNewer
-        let (added, refused) = next.set.add(new)
-        try adopt(next, with: added, in: &state)
-        return refused
+        let outcome = next.set.add(new)
+        try adopt(next, with: outcome.added, in: &state)
+        return outcome
       }
     }
 
@@ -116,6 +122,7 @@
           values[Self.recordPrefix + Hexadecimal.text(record.record.id.bytes)] = .some(record.bytes)
         }
         try memory.keep(values)
+        for record in added { next.names[log.name(record.record.id)] = record.record.id }
       }
       // Only a device that lacks nothing notes how far it is.
       let heads = next.set.membership.heads
@@ -137,17 +144,27 @@
 
     private func say(_ operation: SpaceRecord.Operation, in state: inout State) throws -> SignedRecord {
       try checkStanding(state)
-      let record = try SignedRecord(
-        operation, in: id, by: device, after: state.set.membership.heads, keys: deviceKeys)
+      // A flood of records that nothing names is no more than a few records in the way.
+      while state.set.membership.heads.count > SpaceLimits.parents {
+        try append(.gather, after: Set(state.set.membership.heads.sorted().prefix(SpaceLimits.parents)), in: &state)
+      }
+      return try append(operation, after: state.set.membership.heads, in: &state)
+    }
+
+    @discardableResult
+    private func append(
+      _ operation: SpaceRecord.Operation, after heads: Set<SpaceDigest>, in state: inout State
+    ) throws -> SignedRecord {
+      let record = try SignedRecord(operation, in: id, by: device, after: heads, keys: deviceKeys)
       var next = state
-      let (added, refused) = next.set.add([record])
-      if let error = refused[record.record.id] { throw error }
-      try adopt(next, with: added, in: &state)
+      let outcome = next.set.add([record])
+      if let error = outcome.refused[record.record.id] { throw error }
+      try adopt(next, with: outcome.added, in: &state)
       return record
     }
 
     private func checkStanding(_ state: State) throws(SpaceError) {
-      guard !state.hasNewer, !state.set.membership.hasNewer else {
+      guard !state.set.membership.hasNewer else {
         throw SpaceError(.newerVersion, "a device with a newer version of Tally has said something")
       }
       guard state.seen.allSatisfy({ state.set.records[$0] != nil }) else {
@@ -161,10 +178,15 @@
     /// All records that are here.
     package var records: [SignedRecord] { state.withLock { Array($0.set.records.values) } }
 
-    /// The names of the records under which they lie in places.
-    var recordNames: [SealedName: SpaceDigest] {
-      let ids = state.withLock { Array($0.set.records.keys) }
-      return Dictionary(uniqueKeysWithValues: ids.map { (log.name($0), $0) })
+    /// The records, by the names under which they lie in places.
+    var recordNames: [SealedName: SpaceDigest] { state.withLock { $0.names } }
+
+    /// Numbers of which one changes when a record that came too early, or found no room, may be taken.
+    var progress: [Int] { state.withLock { $0.set.progress } }
+
+    /// The number of bytes of a record in a place; nil if it is not here.
+    func sealedByteCount(_ id: SpaceDigest) -> Int? {
+      state.withLock { $0.set.records[id]?.bytes.count }.map { $0 + SpaceCrypto.tagBytes }
     }
 
     /// A record as it lies in a place; nil if it is not here.
@@ -185,11 +207,13 @@
           key = known
         } else {
           let (new, operation) = try state.ring.newKey(state.set)
-          // The key is written down before the record of it: what others seal with it must not be lost.
+          // The key is written down before the record of it: what others seal with it must not be lost. It counts as
+          // known only with its record.
           try secrets.keep([Self.keyPrefix + Hexadecimal.text(new.id.bytes): .some(new.secret)])
-          state.ring.add(new.secret)
-          _ = try say(operation, in: &state)
-          key = new
+          var next = state
+          next.ring.add(new.secret)
+          _ = try say(operation, in: &next)
+          (state, key) = (next, new)
         }
         if let wrap = try state.ring.wrap(under: key, state.set) { _ = try say(wrap, in: &state) }
         return key
@@ -224,6 +248,8 @@
       /// The signing keys of all who can have sealed anything.
       let members: [MemberID: SpaceDigest]
 
+      static let epochBytes = 16
+
       init(_ state: State) {
         membership = state.set.membership
         keys = state.ring.keys.values.sorted { $0.id < $1.id }
@@ -231,9 +257,11 @@
         members = state.set.keys.mapValues(\.signing)
       }
 
-      /// Four bytes that change whenever a listing may have to.
+      /// Sixteen bytes that change whenever a listing may have to: too many for anyone to find members, keys or names
+      /// that have the same.
       func epoch(pending: Set<String>) -> [UInt8] {
-        var bytes: [UInt8] = []
+        // A later version reads more of the records: it lists everything once.
+        var bytes: [UInt8] = [SignedRecord.version]
         for device in membership.present.sorted() { bytes += device.bytes }
         for (device, files) in membership.kept.sorted(by: { $0.key < $1.key }) {
           bytes += [1] + device.bytes + files.sorted().flatMap(\.bytes)
@@ -241,7 +269,7 @@
         for key in keys { bytes += [2] + key.id.bytes }
         bytes += [3] + (keyInUse?.bytes ?? [])
         for name in pending.sorted() { bytes += [4] + Array(name.utf8) }
-        return Array(SpaceCrypto.digest(bytes).bytes.prefix(4))
+        return Array(SpaceCrypto.digest(bytes).bytes.prefix(Self.epochBytes))
       }
     }
   }

@@ -1,6 +1,6 @@
 #if Spaces
-  /// The key that seals the records of a space, for ever. A record has one name and one content in every place, whoever
-  /// puts it; a host sees no more than how many there are.
+  /// The key that seals the records of a space, for ever. A record has one name and one content in every place, and any
+  /// device may put it; a host sees no more than how many there are.
   struct SpaceLog: Sendable {
     private let key: [UInt8]
     /// Four bytes that tell the names of this space from those of others.

@@ -4,7 +4,7 @@
   /// Where a device keeps something of a space: values by short names. Records and what was verified are kept in the
   /// store; keys beside it, where no backup and no copy of the store has them.
   package protocol SpaceMemory: Sendable {
-    /// Returns everything that is kept. What was damaged is left out: it comes again.
+    /// Returns everything that is kept. Damaged values are left out: they come again.
     func values() throws -> [String: [UInt8]]
     /// Keeps values, all of them or none; nil for those that go. Afterwards they outlast a crash.
     func keep(_ values: [String: [UInt8]?]) throws

@@ -275,7 +275,7 @@ struct Capture {
     let lens = LensWrites(after.values, over: nil, kind, except: refused, isAnew: true, environment)
     LensCapture(transaction: transaction, kind: kind).note(lens, over: after.values, of: name, origin)
     for (index, column) in kind.columns.enumerated() where !refused.contains(index) {
-      let (value, old) = (lens.values[index], hidden.state[column.field])
+      let (value, old) = (lens.value(index), hidden.state[column.field])
       if column.isCounter {
         // An insert sets, also where it is none.
         guard value != column.defaultValue, case .integer(let number) = value,
@@ -287,7 +287,7 @@ struct Capture {
         cells.append(cell)
         continue
       }
-      guard lens.restamped.contains(index) || value != column.defaultValue && old?.value != value else { continue }
+      guard lens.writes(index) || value != column.defaultValue && old?.value != value else { continue }
       let stamp = try transaction.stamp(over: kind.lenses.settingTime(index, hidden.state, kind))
       cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
     }
@@ -328,9 +328,9 @@ struct Capture {
         edited.insert(index)
         continue
       }
-      let (value, wasRefused) = (lens.values[index], earlier.contains(column.field))
+      let (value, wasRefused) = (lens.value(index), earlier.contains(column.field))
       let isNew = isUnnoted && !reader.aside.contested.shows(value, column, kind, after.key)
-      guard wasRefused || isNew || before[index] != value || lens.restamped.contains(index) else { continue }
+      guard wasRefused || isNew || before[index] != value || lens.writes(index) else { continue }
       if lens.silent.contains(index) {
         goesBack = true
         continue
@@ -361,7 +361,7 @@ struct Capture {
       let register = wasRefused ? old.cell(column.field, followsNewest: kind.followsNewest) : nil
       let isAsItWas =
         kind.lenses.involves(index)
-        ? shownBefore[index] == value && !lens.restamped.contains(index)
+        ? shownBefore[index] == value && !lens.writes(index)
         : (register?.value ?? column.defaultValue) == value
       if wasRefused, isAsItWas { continue }
       let stamp = try transaction.stamp(over: kind.lenses.settingTime(index, old, kind))

@@ -22,7 +22,8 @@ struct LensCapture {
       }
     }
     let writes = LensWrites(
-      values, over: before, kind, except: refused, isAnew: isAnew, isUnnoted: isUnnoted, transaction.environment)
+      values, over: LensWrites.Before(values: before), kind, except: refused, isAnew: isAnew, isUnnoted: isUnnoted,
+      transaction.environment)
     return (writes, before)
   }
 
@@ -34,28 +35,29 @@ struct LensCapture {
     _ row: EditedRow, _ changes: inout [RowChange], over state: StampedState
   ) throws -> [(place: Int, value: Value)]? {
     guard changes.contains(where: { kind.lenses.involves($0.place) }) else { return [] }
-    var before = row.lensed
-    for change in changes { before[change.place] = change.old }
-    let lens = LensWrites(row.lensed, over: before, kind, except: [], isAnew: false, transaction.environment)
-    for place in lens.restamped {
+    let lens = LensWrites(
+      row.lensed, over: LensWrites.Before(values: row.lensed, changes: changes), kind, except: [], isAnew: false,
+      transaction.environment)
+    for (place, value) in lens.writes {
       if let index = changes.firstIndex(where: { $0.place == place }) {
-        changes[index].new = lens.values[place]
+        changes[index].new = value
       } else {
-        changes.append(RowChange(place: place, old: before[place], new: lens.values[place]))
+        changes.append(RowChange(place: place, old: row.lensed[place], new: value))
       }
     }
     for index in changes.indices where kind.lenses.involves(changes[index].place) {
       for place in kind.lenses.family(of: changes[index].place) {
-        let (column, value) = (kind.columns[place], before[place])
+        let column = kind.columns[place]
+        let value = changes.first { $0.place == place }?.old ?? row.lensed[place]
         guard let stamp = state.stamp(of: column.field, isDefault: column.isDefault(value)) else { continue }
         changes[index].floor = max(changes[index].floor ?? stamp.time, stamp.time)
       }
     }
     let isPlain = kind.lenses.pairs.allSatisfy { pair in
       changes.contains { $0.place == pair.newer }
-        ? lens.restamped.contains(pair.older) : !changes.contains { $0.place == pair.older }
+        ? lens.writes(pair.older) : !changes.contains { $0.place == pair.older }
     }
-    let older = lens.older(than: row.lensed)
+    let older = lens.older
     return try isPlain && (older.isEmpty || mayWriteRows()) ? older : nil
   }
 
@@ -65,7 +67,7 @@ struct LensCapture {
     guard !kind.lenses.isEmpty else { return [] }
     let values = kind.lenses.values(in: query, kind)
     let lens = LensWrites(values, over: nil, kind, except: [], isAnew: true, transaction.environment)
-    let older = lens.older(than: values)
+    let older = lens.older
     return try kind.lenses.agree(lens.values, kind) && (older.isEmpty || mayWriteRows()) ? older : nil
   }
 

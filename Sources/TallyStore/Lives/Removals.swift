@@ -39,27 +39,36 @@ extension Removals {
 
 extension Removals {
   static let scope = "removals"
+  /// The files have a scope of their own, so that one more is one row more however many there are.
+  private static let fileScope = "removed files"
   private static let (allKey, purgesKey, formerKey, unfinishedKey) = ("all", "purges", "former", "unfinished")
 
-  init(_ notes: [String: [UInt8]]) {
+  /// Reads the notes of each scope; of damaged ones, which are nil, nothing is to be relied on.
+  init(_ read: (_ scope: String) throws -> [String: [UInt8]]?) rethrows {
+    let notes = try read(Self.scope) ?? [:]
     func vector(_ key: String) -> StateVector { notes[key].flatMap(StateVector.init(noted:)) ?? StateVector() }
     (all, purges, former) = (vector(Self.allKey), vector(Self.purgesKey), vector(Self.formerKey))
     isUnfinished = notes[Self.unfinishedKey] != nil
-    for (key, time) in notes {
+    for (key, time) in try notes.merging(read(Self.fileScope) ?? [:], uniquingKeysWith: { $1 }) {
       guard let name = AssetName(key) else { continue }
       files[name] = HybridTime(milliseconds: time.reduce(0) { $0 << 8 | UInt64($1) })
     }
   }
 
-  var notes: NoteBatch {
-    let files = self.files.map { name, time in
-      (name.text, Optional(withUnsafeBytes(of: time.milliseconds.bigEndian) { Array($0) }))
-    }
+  /// Notes this, in place of what was noted before or besides other files; of two times of one the later stays.
+  func write(to table: NoteTable, isReplacing: Bool = true) throws {
     let values = [
       Self.allKey: all.noted, Self.purgesKey: purges.isEmpty ? nil : purges.noted,
       Self.formerKey: former.isEmpty ? nil : former.noted, Self.unfinishedKey: isUnfinished ? [1] : nil,
     ]
-    return NoteBatch(Self.scope, values.merging(files) { $1 }, isReplacing: true)
+    try table.write(NoteBatch(Self.scope, values, isReplacing: isReplacing))
+    var times: [String: [UInt8]?] = [:]
+    for (name, time) in files {
+      let new = withUnsafeBytes(of: time.milliseconds.bigEndian) { Array($0) }
+      let isLater = try table.value(Self.fileScope, name.text)?.lexicographicallyPrecedes(new) ?? true
+      if isLater || isReplacing { times[name.text] = new }
+    }
+    try table.write(NoteBatch(Self.fileScope, times, isReplacing: isReplacing))
   }
 }
 
@@ -101,7 +110,7 @@ extension WriteTransaction {
     try note(removals: StateVector([(dot.replica, dot.sequence)]), files, isPurge: isPurge)
   }
 
-  func removals() throws -> Removals { Removals(try NoteTable(connection).read(Removals.scope) ?? [:]) }
+  func removals() throws -> Removals { try Removals(NoteTable(connection).read) }
 
   /// Notes that these transactions have emptied records, which named `files`. Times run a little ahead of the clock
   /// where much is written; one of a device whose clock is wrong says nothing of when a file was added here.
@@ -109,10 +118,8 @@ extension WriteTransaction {
     guard !dots.isEmpty else { return }
     try changeRemovals { removals in
       removals.all.merge(dots)
-      for (name, time) in files {
-        let isOfNow = time.milliseconds <= now.milliseconds + 60_000
-        removals.files.merge([name: isOfNow ? min(time, now) : HybridTime(milliseconds: 0)], uniquingKeysWith: max)
-      }
+      let latest = now.milliseconds + 60_000
+      removals.files = files.mapValues { $0.milliseconds <= latest ? min($0, now) : HybridTime(milliseconds: 0) }
       if isPurge { removals.purges.merge(dots) }
       removals.isUnfinished = true
     }
@@ -124,11 +131,13 @@ extension WriteTransaction {
     try changeRemovals { $0.former.include(Dot(replica: replica, sequence: standing.vector[replica])) }
   }
 
-  private func changeRemovals(_ change: (inout Removals) throws -> Void) throws {
+  private func changeRemovals(_ change: (inout Removals) -> Void) throws {
     do {
-      var removals = try removals()
-      try change(&removals)
-      try NoteTable(connection).write(removals.notes)
+      let table = NoteTable(connection)
+      let notes = try table.read(Removals.scope)
+      var removals = Removals { $0 == Removals.scope ? notes : nil }
+      change(&removals)
+      try removals.write(to: table, isReplacing: notes == nil)
     } catch let error as DatabaseError where error.resultCode.primaryResultCode == .SQLITE_CORRUPT {
       // Damaged notes are in no one's way; old copies stay for longer.
       environment.logger.warning("a removal cannot be noted", metadata: ["error": "\(error)"])

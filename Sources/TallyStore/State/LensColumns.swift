@@ -54,9 +54,11 @@ struct LensColumns: Sendable {
   /// The values of these columns in a query for the kind's rows, by the places of all columns.
   func values(in query: SQLStatement, _ kind: RecordKind) -> [Value] {
     guard !isEmpty else { return [] }
-    var values = [Value](repeating: .null, count: kind.columns.count)
-    for place in places { values[place] = query.value(3 + place) }
-    return values
+    return [Value](unsafeUninitializedCapacity: kind.columns.count) { values, count in
+      count = values.count
+      values.initialize(repeating: .null)
+      for place in places { values[place] = query.value(3 + place) }
+    }
   }
 
   /// The time that a write of a column must exceed so that it shows: also that of the columns that lenses join to it.

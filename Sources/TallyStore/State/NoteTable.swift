@@ -69,7 +69,7 @@ struct NoteTable {
     try put(batch.scope, "", head.bytes)
   }
 
-  private func value(_ scope: String, _ key: String) throws -> [UInt8]? {
+  func value(_ scope: String, _ key: String) throws -> [UInt8]? {
     let query = try connection.statement("SELECT value FROM tally_note WHERE scope = ? AND key = ?")
     defer { query.reset() }
     query.bind(1, scope)

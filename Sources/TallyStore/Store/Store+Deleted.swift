@@ -58,7 +58,7 @@ extension Store {
 
   /// Returns the transactions that have removed content for good, as far as this store knows.
   package func removals() throws -> Removals {
-    Removals(try notes(Removals.scope).values)
+    try Removals { try notes($0).values }
   }
 
   /// Today by the store's clock, in days since 1970.
@@ -78,19 +78,19 @@ extension Store {
       try replicate { transaction in
         // What went meanwhile may be in the log again.
         guard try transaction.removals() == before else { return }
-        try NoteTable(transaction.connection).write(after.notes)
+        try after.write(to: NoteTable(transaction.connection))
       }
       before = after
     }
     var after = before
-    let files = Result { try before.files.isEmpty || RemovedFiles.remove(before.files, of: self) }
-    if case .success(true) = files, !before.files.isEmpty {
+    let files = Result { try before.files.isEmpty ? [:] : RemovedFiles.remove(before.files, of: self) }
+    if case .success(let rest) = files, rest != before.files {
       // The names go before the log does.
-      after.files = [:]
+      after.files = rest
       try note(after)
     }
     let areGone = file.map(UnfinishedTransfers.remove(besides:)) ?? true
-    guard try emptyLog(), areGone, try files.get() else { return }
+    guard try emptyLog(), areGone, try files.get().isEmpty else { return }
     after.isUnfinished = false
     try note(after)
   }
@@ -122,14 +122,14 @@ extension Store {
 /// The files of assets that removed content named. They are a matter of `TallyAssets`, which says how they go once the
 /// process uses it; until then they wait.
 package enum RemovedFiles {
-  /// Removes those that nothing else names, and returns whether it has seen to all of them.
-  package typealias Removal = @Sendable (Store, [AssetName: HybridTime]) throws -> Bool
+  /// Removes those that nothing else names, and returns those that it must see to later.
+  package typealias Removal = @Sendable (Store, [AssetName: HybridTime]) throws -> [AssetName: HybridTime]
 
   package static let removal = Mutex<Removal?>(nil)
 
-  static func remove(_ files: [AssetName: HybridTime], of store: Store) throws -> Bool {
-    guard store.file != nil else { return true }
-    return try removal.withLock { $0 }?(store, files) ?? false
+  static func remove(_ files: [AssetName: HybridTime], of store: Store) throws -> [AssetName: HybridTime] {
+    guard store.file != nil else { return [:] }
+    return try removal.withLock { $0 }?(store, files) ?? files
   }
 }
 

@@ -10,7 +10,18 @@ struct AssetFileName: Hashable {
 
   var text: String { "\(Self.prefix)\(asset.hash)-\(asset.byteCount).\(asset.type)" }
 
+  /// The name of a file's doubt: an entry by which a device says that what the place has of the file is something else.
+  /// No version takes it for a file.
+  var doubt: String { text + Self.doubtSuffix }
+  private static let doubtSuffix = ".wrong"
+
   init(_ asset: AssetName) { self.asset = asset }
+
+  /// Reads the name of a doubt.
+  init?(doubt text: String) {
+    guard text.hasSuffix(Self.doubtSuffix) else { return nil }
+    self.init(String(text.dropLast(Self.doubtSuffix.count)))
+  }
 
   /// Reads a name as `text` has it; nil for any other, also for that of a copy that a drive has made.
   init?(_ text: String) {

@@ -20,12 +20,16 @@ struct AssetPass {
   private var fileCount = 0
   /// The files of the place by their names; nil for a log, which is asked for each.
   private var listed: [AssetName: MailboxItem]?
+  /// The files of which another device has said that what the place has is something else.
+  private var doubted = Set<AssetName>()
   /// Whether the listing has ended before the place's files did.
   private var isCut = false
   /// The files that the place is known to have.
   private var reached: Set<AssetName>
   /// The wishes from before `use` was read.
   private let earlierWishes: Set<AssetName>
+  /// What had removed content before that: a file may be a purged record's since.
+  private let removals: StateVector
   private var report = AssetTransfers()
   private var (bytesRead, bytesWritten) = (0, 0)
 
@@ -38,7 +42,9 @@ struct AssetPass {
     folder = try assets.folder
     places = try assets.places()
     earlierWishes = try places.wishes()
+    removals = try assets.removals()
     use = try assets.use()
+    try places.noteNamed(use)
     reached = try places.reached(at: mailbox.identity, since: store.now)
     end = .now + time
   }
@@ -71,6 +77,7 @@ struct AssetPass {
       if (error as? AssetError)?.code == .wrongContent {
         reached.remove(name)
         try places.note(wrong: name, at: mailbox.identity, store.now)
+        try await doubt(name)
       }
       // Another pass is getting it.
       if (error as? AssetError)?.code == .busy { return }
@@ -85,8 +92,9 @@ struct AssetPass {
     let items = try files.list(prefix: AssetFileName.prefix)
     isCut = items.count >= MailboxLimits.files
     var found: [AssetName: MailboxItem] = [:]
-    for item in items {
-      if let name = AssetFileName(item.name), item.state != .removed { found[name.asset] = item }
+    for item in items where item.state != .removed {
+      if let name = AssetFileName(item.name) { found[name.asset] = item }
+      if let name = AssetFileName(doubt: item.name) { doubted.insert(name.asset) }
     }
     listed = found
     // What has not arrived as a whole may never do so. Where the place tells no sizes, what was put or read counts.
@@ -95,8 +103,9 @@ struct AssetPass {
       found.filter { name, item in
         item.state != .notAFile && item.byteCount.map { $0 == name.byteCount } ?? known.contains(name)
       }.keys)
-    reached.subtract(try places.wrong(at: mailbox.identity, store.now))
-    if isCut { reached.formUnion(known) } else { for name in known.subtracting(reached) { try forget(name) } }
+    reached.subtract(try places.wrong(at: mailbox.identity, store.now).union(doubted))
+    if isCut { reached.formUnion(known.subtracting(doubted)) }
+    for name in known.subtracting(reached) { try forget(name) }
     try places.note(reached, at: mailbox.identity, store.now)
   }
 
@@ -117,13 +126,31 @@ struct AssetPass {
       return false
     }
     guard count == min(1, name.byteCount) else { return false }
-    try note(name)
+    try await note(name)
     return true
   }
 
-  private mutating func note(_ name: AssetName) throws {
+  /// Notes that the place has a file as it should be.
+  private mutating func note(_ name: AssetName) async throws {
     reached.insert(name)
     try places.note([name], at: mailbox.identity, store.now)
+    guard doubted.remove(name) != nil else { return }
+    try await mailbox.remove([AssetFileName(name).doubt])
+  }
+
+  /// Says that what the place has under a name is something else. Devices that have the file then put it once more: by
+  /// the listing alone they would believe that the place has it, and evict it. The entry itself stays, since a drive
+  /// may still be filling it.
+  private mutating func doubt(_ name: AssetName) async throws {
+    guard listed?[name] != nil, !doubted.contains(name) else { return }
+    do {
+      // Some drives do not carry empty files.
+      let upload = MailboxUpload(name: AssetFileName(name).doubt, bytes: Array("\(name)\n".utf8))
+      _ = try await mailbox.put(upload)
+      doubted.insert(name)
+    } catch let error as MailboxError where error.code != .unavailable {
+      report.issues.append(AssetTransfers.Issue(name, error))
+    }
   }
 
   // MARK: Getting
@@ -159,14 +186,19 @@ struct AssetPass {
     } else {
       guard try await has(name) else { return }
     }
-    try await get(name)
-    try note(name)
+    guard try await get(name) else {
+      report.wanted -= 1
+      return
+    }
     report.taken.append(name)
     report.wanted -= 1
     AssetNews.arrivals.tell(folder.path)
+    try await note(name)
   }
 
-  private mutating func get(_ name: AssetName) async throws {
+  /// - Returns: whether it is here. It does not come if its record was removed for good meanwhile.
+  private mutating func get(_ name: AssetName) async throws -> Bool {
+    guard try store.assets.isNamed(name, since: removals) else { return false }
     let download = try AssetDownloading(name, in: folder) { try Task.checkCancellation() }
     do {
       for try await piece in try await mailbox.get(AssetFileName(name).text, from: download.byteCount) {
@@ -174,11 +206,17 @@ struct AssetPass {
         bytesRead += piece.count
         try download.append(piece[...])
       }
-      if try download.finish() { try places.noteArrival(name) }
+      guard try download.finish() else { return true }
     } catch let error as AssetError where error.code == .wrongContent && download.isResumed {
       // What is wrong may have come from another place. Nothing of it is left.
-      try await get(name)
+      return try await get(name)
+    } catch let error as AssetError where error.code == .changed {
+      // A purge removes what has come as well.
+      guard try store.assets.isNamed(name, since: removals) else { return false }
+      throw error
     }
+    try places.noteArrival(name)
+    return try store.assets.takeBack([name], since: removals).isEmpty
   }
 
   /// Whether it has taken its time. Then records go first, and the next pass goes on. One file travels each time.
@@ -204,9 +242,11 @@ struct AssetPass {
   private mutating func putIfMissing(_ name: AssetName) async throws {
     if try await !has(name) {
       let source = try AssetSource(folder.path(of: name), followsLinks: false)
-      // A file that has been damaged since must not stand under its name everywhere.
+      // A file that has been damaged since must not stand under its name everywhere, nor here.
       guard try Hexadecimal.text(source.hash { _ in try Task.checkCancellation() }) == name.hash else {
-        throw AssetError(.damaged, "this device's file is damaged")
+        let isAside = try folder.putAsideIfDamaged(name) { try Task.checkCancellation() }
+        if isAside { report.unsent -= 1 }
+        throw AssetError(.damaged, "this device's file was damaged\(isAside ? ", and was put aside" : "")")
       }
       var upload = MailboxUpload(name: AssetFileName(name).text, byteCount: name.byteCount) { offset, count in
         try Task.checkCancellation()
@@ -214,9 +254,9 @@ struct AssetPass {
       }
       upload.largestPiece = 1 << 20
       _ = try await mailbox.put(upload)
-      try note(name)
       bytesWritten += name.byteCount
       report.written.append(name)
+      try await note(name)
     }
     report.unsent -= 1
   }
@@ -227,13 +267,17 @@ struct AssetPass {
   /// it.
   private mutating func removeUnnamed() async throws {
     guard let listed, try !store.isDamaged else { return }
-    let unnamed = listed.keys.filter { !use.names($0.hash) }
+    // What is no file is not ours to remove.
+    let unnamed = listed.filter { $0.value.state != .notAFile && !use.names($0.key.hash) }.map(\.key)
     let days = try places.note(unnamed: Set(unnamed), at: mailbox.identity, store.now)
     let window = max(1, store.options.compaction.restoreWindow.days)
     let old = unnamed.filter { days[$0] ?? 0 >= window }.sorted { $0.text < $1.text }
-    guard !old.isEmpty else { return }
     for name in old { try forget(name) }
-    try await mailbox.remove(old.map { AssetFileName($0).text })
+    // What is not there is put by each device that has it, without a doubt.
+    let doubts = doubted.filter { listed[$0] == nil || old.contains($0) }
+    let entries = old.map { AssetFileName($0).text } + doubts.map { AssetFileName($0).doubt }
+    guard !entries.isEmpty else { return }
+    try await mailbox.remove(entries)
     report.removed = old
   }
 }

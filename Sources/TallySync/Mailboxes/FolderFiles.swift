@@ -136,6 +136,11 @@ enum FolderFiles {
     guard FileRole(of: target) == nil else {
       throw MailboxError(.unwritable, "a store or database has the name of the file")
     }
+    // It would be found out only once all of the content is written.
+    var status = stat()
+    guard lstat(target, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR else {
+      throw MailboxError(.notAFile, "a folder has the name of the file")
+    }
     let temporary = "\(folder)/~tally-\(String(UInt64.random(in: .min ... .max), radix: 16)).tmp"
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
     guard descriptor >= 0 else { throw failure(.unwritable, "create a file") }

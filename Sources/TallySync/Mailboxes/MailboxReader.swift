@@ -189,11 +189,13 @@ struct MailboxReader {
           }
           // A connection that is cut can look like the end.
           isOver = offset >= item.byteCount ?? 0 || start == offset
+          pieces = nil
         } catch {
           guard !(error is CancellationError), !Task.isCancelled else { throw CancellationError() }
           guard start != offset else { throw Fault(error) }
+          start = offset
+          if !(pieces is any ResumablePieces) { pieces = nil }
         }
-        pieces = nil
       }
       return nil
     }

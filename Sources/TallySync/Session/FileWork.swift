@@ -19,6 +19,8 @@ package final class FileWork: @unchecked Sendable {
   private static let refusedLimit = 10_000
   /// The files that the app waited for at the last listing.
   private var wishes = Set<AssetName>()
+  /// The last listing, and what had removed content before it: a file that was wanted may be a purged record's since.
+  private var (listed, removals) = (Set<AssetName>(), StateVector())
   /// The name under which the peer's wrong files are noted.
   private var peer = "peer-"
   private let isCancelled = Atomic(false)
@@ -47,8 +49,10 @@ package final class FileWork: @unchecked Sendable {
       guard try folder.exists || store.assets.areNamed() else { return .filesListed(listing) }
       let places = try store.assets.places()
       let earlier = try places.wishes()
+      let removals = try store.assets.removals()
       // Only a wish may be for a file that no row shows.
       let use = try earlier.isEmpty ? store.assets.shown() : store.assets.use()
+      try places.noteNamed(use)
       let wants = try places.wants(use, wishedBefore: earlier, in: folder)
       let wrong = try places.wrong(at: self.peer, store.now)
       wishes = wants.wishes
@@ -57,6 +61,7 @@ package final class FileWork: @unchecked Sendable {
       listing.wishes = wishes
       listing.shown = use.shown.intersection(listing.names)
       listing.missing = use.shown.count { !folder.has($0) }
+      (listed, self.removals) = (Set(listing.names), removals)
     } catch {
       listing = FileListing()
       listing.failure = (error as? any TallyError)?.message ?? "\(error)"
@@ -74,7 +79,9 @@ package final class FileWork: @unchecked Sendable {
   package func begin(_ name: AssetName) -> SyncSession.Event {
     drop()
     do {
-      guard !folder.has(name) else { return .fileEnded(name, .here) }
+      guard try !folder.has(name) && listed.contains(name) && store.assets.isNamed(name, since: removals) else {
+        return .fileEnded(name, .here)
+      }
       let file = try AssetDownloading(name, in: folder, check: checkCancellation)
       download = (name, file)
       return .fileBegun(name, byteCount: UInt64(file.byteCount))
@@ -96,15 +103,25 @@ package final class FileWork: @unchecked Sendable {
     do {
       let isNew = try file.finish()
       download = nil
-      AssetNews.arrivals.tell(folder.path)
       // Without the note it counts as added here, and is not evicted.
       if isNew { try? store.assets.places().noteArrival(name) }
+      if try isNew && !store.assets.takeBack([name], since: removals).isEmpty { return .fileEnded(name, .here) }
+      AssetNews.arrivals.tell(folder.path)
       return .fileEnded(name, .taken)
     } catch let error as AssetError where error.code == .wrongContent && file.isResumed {
       // What is wrong may have come from another place. Nothing of it is left.
       drop()
       return .fileEnded(name, .again)
+    } catch let error as AssetError where error.code == .changed && !isNamed(name) {
+      // A purge has removed what had come of it.
+      drop()
+      return .fileEnded(name, .here)
     } catch { return failed(name, error) }
+  }
+
+  private func isNamed(_ name: AssetName) -> Bool {
+    // Where it cannot be told, the error that has led here is reported.
+    (try? store.assets.isNamed(name, since: removals)) ?? true
   }
 
   /// Leaves what has come of a file.

@@ -366,7 +366,7 @@ extension SyncSession {
   public enum FileEnd: Sendable {
     /// It has come, and it has its name.
     case taken
-    /// It was here already, so nothing was to be taken.
+    /// It was here already, or its record was removed meanwhile, so nothing was to be taken.
     case here
     /// It was not what its name says, and part of it may be from elsewhere: it is taken again from its beginning.
     case again

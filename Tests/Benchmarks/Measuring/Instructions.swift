@@ -12,7 +12,8 @@ enum Instructions {
     "rows", "insert", "update", "first", "commit", "change", "delta", "again", "apply", "delete", "empty", "open",
     "seed", "both", "edits", "deletes", "exchange", "refused", "close", "owned-rows", "owned", "owned-delete", "moved",
     "nested-rows", "nested", "nested-delete", "owned-single", "counted", "beside", "teams", "linked", "listed",
-    "placed", "named", "lensed", "lensed-insert", "used-insert", "used-first", "used-delete", "used-apply",
+    "placed", "named", "lensed", "lensed-insert", "lensed-both", "lensed-edits",
+    "used-insert", "used-first", "used-delete", "used-apply",
   ]
 
   static func run(_ workload: String, onStore isStore: Bool, records: Int, in folder: URL) throws {
@@ -73,7 +74,7 @@ enum Instructions {
       try edit(side, round.rows.items[...], to: -1)
     case "owned-rows", "owned", "owned-delete", "moved": try own(.owned, workload, round, pair, onStore: isStore)
     case "counted", "beside": try count(workload, round, pair, onStore: isStore)
-    case "lensed", "lensed-insert": try lens(workload, round, pair, onStore: isStore)
+    case "lensed", "lensed-insert", "lensed-both", "lensed-edits": try lens(workload, round, pair, onStore: isStore)
     case "teams", "linked", "listed", "placed": try list(workload, round, pair, onStore: isStore)
     case "named":
       let side: any Side = isStore ? try Store(path: round.newPath(), schema: ListRows.schema) : pair.plain
@@ -132,11 +133,13 @@ enum Instructions {
   }
 
   /// Each row edited or deleted on one replica, a thousand in a transaction, and the other told.
-  private static func told(_ workload: String, _ rows: [ItemRow], _ replicas: [any Side]) throws {
+  private static func told(
+    _ workload: String, _ rows: [ItemRow], of table: String = "Item", _ replicas: [any Side]
+  ) throws {
     let stores = replicas.compactMap { $0 as? Store }
     let base = try stores.last?.vector
     for side in stores.isEmpty ? replicas : [replicas[0]] {
-      if workload == "deletes" { try side.delete(rows[...]) } else { try edit(side, rows[...], to: -1) }
+      if workload == "deletes" { try side.delete(rows[...]) } else { try edit(side, rows[...], of: table, to: -1) }
     }
     if let base { try stores[1].apply(try stores[0].delta(since: base)) }
   }
@@ -223,12 +226,23 @@ enum Instructions {
     }
   }
 
-  /// What "insert" and "update" do, on records with a field that takes the place of another.
+  /// What "insert", "update" and "edits" do, on records with a field that takes the place of another.
   private static func lens(_ workload: String, _ round: Round, _ pair: Pair, onStore isStore: Bool) throws {
     let side: any Side = isStore ? try Store(path: round.newPath(), schema: TypedRows.lensed.schema) : pair.plain
     if isStore { try side.insertOwners(round.rows.owners) }
     let (rows, table) = (TypedRows.lensed.items(round.rows.items[...], side), TypedRows.lensed.table(side))
-    guard workload == "lensed" else { return try side.insertThroughC(rows, into: table) }
+    guard workload == "lensed" else {
+      try side.insertThroughC(rows, into: table)
+      guard workload != "lensed-insert" else { return }
+      let other: any Side =
+        isStore ? try Store(path: round.newPath(), schema: TypedRows.lensed.schema) : try round.emptyPair().plain
+      if let store = side as? Store, let other = other as? Store {
+        try other.apply(try store.delta())
+      } else {
+        try other.insertThroughC(rows, into: table)
+      }
+      return workload == "lensed-both" ? () : try told("edits", rows, of: table, [side, other])
+    }
     let items = Array(rows.prefix(1000))
     try side.insertThroughC(items, into: table)
     for start in stride(from: 0, to: rows.count, by: 1000) {

@@ -67,14 +67,15 @@ def sealed(content, replica=bytes(range(16)), sequence=7, kind=0):
     entry = bytes([kind]) + replica + sequence.to_bytes(6, "big") + check.to_bytes(8, "big") + len(content).to_bytes(6, "big")
     name_key = derive(key, b"tally name 1" + space)
     me = member(space, device)
-    nonce = hmac.new(name_key, me + entry + sha(content), hashlib.sha256).digest()[:12]
+    is_short = padded(69 + len(content)) <= PIECE
+    first = content if is_short else content[:PIECE - 101]
+    signed = b"tally seal 1" + space + sha(key) + entry + sha(first) + (b"" if is_short else sha(content))
+    signature = device[0].sign(signed)
+    nonce = hmac.new(name_key, me + entry + sha(content) + signature, hashlib.sha256).digest()[:12]
     name = nonce + ChaCha20Poly1305(name_key).encrypt(nonce, entry, space)
     both = derive(key, b"tally file 1" + space, name)
     piece_key = derive(both[:16], b"payload", both[16:])
-    is_short = padded(69 + len(content)) <= PIECE
-    first = content if is_short else content[:PIECE - 101]
-    signed = b"tally seal 1" + space + name + sha(first) + (b"" if is_short else sha(content))
-    plain = me[:4] + b"\0" + device[0].sign(signed) + (b"" if is_short else sha(content)) + content
+    plain = me[:4] + b"\0" + signature + (b"" if is_short else sha(content)) + content
     body = age(piece_key, plain + bytes(padded(len(plain)) - len(plain)))
     text = f"tally2-{tag.hex()}-{sha(key)[:4].hex()}-{base32(name)}.s"
     inner = "tally1-default-%s-%012d-%016x.%s" % (replica.hex(), sequence, check, ["delta", "snapshot", "repair"][kind])

@@ -33,10 +33,13 @@ extension AssetHistory {
 
   // MARK: While something is done
 
-  /// Does something that removes no file that a row shows. It may remove others only after a purge or a compaction.
+  /// Does something that removes no file that a row shows. It may remove others only after a purge or a compaction, and
+  /// with `mayPutAside` it may put those aside that the disk has changed.
   /// - Returns: the files that went.
   @discardableResult
-  func watch(_ device: Int, mayRemoveUnnamed: Bool = false, _ body: () throws -> Void) throws -> Set<AssetName> {
+  func watch(
+    _ device: Int, mayRemoveUnnamed: Bool = false, mayPutAside: Bool = false, _ body: () throws -> Void
+  ) throws -> Set<AssetName> {
     let before = try found(device)
     try body()
     let after = try found(device)
@@ -44,7 +47,8 @@ extension AssetHistory {
       // It has come from elsewhere.
       specification.devices[device].added[name] = nil
     }
-    let gone = Set(before.keys).subtracting(after.keys)
+    let kept = mayPutAside ? before.filter { $1 == specification.contents[$0] } : before
+    let gone = Set(kept.keys).subtracting(after.keys)
     guard !gone.isEmpty else { return [] }
     let shown = gone.intersection(try shown(device))
     guard shown.isEmpty else { throw AssetFailure("\(device) has lost \(shown), which it shows") }

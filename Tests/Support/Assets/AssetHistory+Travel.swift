@@ -20,7 +20,7 @@ extension AssetHistory {
     }
     let isCertain = !mayFail && !endsDisk && time.value - specification.devices[device].deceived > 3_700
     var isComplete = false
-    try watch(device) {
+    try watch(device, mayPutAside: true) {
       defer { place.heal() }
       do {
         let report = try devices[device].store.blockingSync(through: place.mailbox)

@@ -52,16 +52,18 @@ final class CounterFiles {
     var configuration = Configuration()
     configuration.foreignKeysEnabled = false
     let queue = try DatabaseQueue(path: path(device), configuration: configuration)
-    try queue.write { db in
-      let sql = try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = 'Tile'")
-      guard var sql, let place = sql.range(of: "Tile") else { return }
-      sql.replaceSubrange(place, with: "rebuilt")
-      let names = try db.columns(in: "Tile").map { "\"\($0.name)\"" }
-      let values = names.map { $0 == "\"n\"" ? "n + \(amount)" : $0 }.joined(separator: ", ")
-      try db.execute(sql: sql)
-      try db.execute(sql: "INSERT INTO rebuilt(\(names.joined(separator: ", "))) SELECT \(values) FROM Tile")
-      try db.execute(sql: "DROP TABLE Tile; ALTER TABLE rebuilt RENAME TO Tile")
-    }
+    try queue.write { try Self.rebuild($0, adding: amount) }
     try queue.close()
+  }
+
+  static func rebuild(_ db: Database, adding amount: Int64) throws {
+    let sql = try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = 'Tile'")
+    guard var sql, let place = sql.range(of: "Tile") else { return }
+    sql.replaceSubrange(place, with: "rebuilt")
+    let names = try db.columns(in: "Tile").map { "\"\($0.name)\"" }
+    let values = names.map { $0 == "\"n\"" ? "n + \(amount)" : $0 }.joined(separator: ", ")
+    try db.execute(sql: sql)
+    try db.execute(sql: "INSERT INTO rebuilt(\(names.joined(separator: ", "))) SELECT \(values) FROM Tile")
+    try db.execute(sql: "DROP TABLE Tile; ALTER TABLE rebuilt RENAME TO Tile")
   }
 }

@@ -13,12 +13,15 @@ import TallyWire
 ///
 /// In some of them stores are files, to which other programs write while no store has them open: ordinary ones, copies
 /// that were put back, rebuilt tables, and files whose states are lost (`CounterFiles`).
+///
+/// Between the steps of some are others (`OtherSteps`): any SQL that an app may write, and clocks that
+/// are set back while a record begins another life (`CounterHistory+SQL.swift`).
 package final class CounterHistory {
-  private static let devices = 3
-  private static let keys = ["a", "b", "c"]
-  private static let fields = ["n", "m"]
+  static let devices = 3
+  static let keys = ["a", "b", "c"]
+  static let fields = ["n", "m"]
 
-  private struct Failure: Error, CustomStringConvertible {
+  struct Failure: Error, CustomStringConvertible {
     var description: String
     init(_ description: String) { self.description = description }
   }
@@ -30,18 +33,21 @@ package final class CounterHistory {
     var known: Set<Int>
   }
 
-  private var stores: [Store]
-  private let files: CounterFiles?
-  private let clock: ShredStage.Clock
+  var stores: [Store]
+  let files: CounterFiles?
+  let clock: ShredStage.Clock
   private let purges: Bool
-  private let schema: Schema
-  private var specification: CounterSpecification
+  let schema: Schema
+  var specification: CounterSpecification
   private var random: SplitMix64
+  /// What is played between the steps.
+  var others: OtherSteps
   private var deltas: [File] = []
-  private var log: [String] = []
+  var log: [String] = []
   /// By how many milliseconds each device's clock is wrong. Where records are purged or states lost all are
   /// right, so that the order of writes is that of their times.
-  private let skews: [Int64]
+  let skews: [ShredStage.Clock]
+  let isExact: Bool
 
   private init(_ seed: UInt64, _ planted: PlantedFault) throws {
     var random = SplitMix64(seed: seed)
@@ -55,9 +61,12 @@ package final class CounterHistory {
     specification = CounterSpecification(devices: Self.devices, deletesWin: deletesWin)
     // With a state the time of its writes is lost, which a clock that is ahead would have given.
     let isExact = seed % 2 == 0 || seed % 8 == 5
-    let skews = (0..<Self.devices).map { _ in isExact ? 0 : Int64(random.below(7)) * 900 - 2_700 }
+    let skews = (0..<Self.devices).map { _ in
+      ShredStage.Clock(isExact ? 0 : Int64(random.below(7)) * 900 - 2_700)
+    }
     let clock = ShredStage.Clock(1_000_000)
-    (self.schema, self.skews, self.clock) = (schema, skews, clock)
+    (self.schema, self.skews, self.clock, self.isExact) = (schema, skews, clock, isExact)
+    others = OtherSteps(seed)
     let options = (0..<Self.devices).map { device in
       var options = StoreOptions()
       options.plant(planted)
@@ -67,7 +76,7 @@ package final class CounterHistory {
         ids.value += 1
         return ReplicaID(high: UInt64(device + 1) << 32 | UInt64(ids.value), low: seed)
       }
-      options.now = { Date(timeIntervalSince1970: Double(clock.value + skews[device]) / 1000) }
+      options.now = { Date(timeIntervalSince1970: Double(clock.value + skews[device].value) / 1000) }
       return options
     }
     files = try seed % 8 == 5 ? CounterFiles(schema, options) : nil
@@ -86,6 +95,7 @@ package final class CounterHistory {
     for _ in 0..<steps {
       clock.value += 1000
       try step()
+      if others.isNext(25) { try another() }
     }
     for _ in 0..<2 {
       for one in 0..<Self.devices { for other in 0..<Self.devices where one != other { try pull(one, other) } }
@@ -174,13 +184,14 @@ package final class CounterHistory {
     if amount % 2 == 0 {
       _ = try stores[device].rebuild()
       noteWrittenAnew(device, before)
+      if others.isNext(40) { try bringBackStandIns(device, before) }
     }
     try stores[device].sync(with: stores[other])
     specification.known[other].formUnion(specification.known[device])
   }
 
   /// The row of each record that a device shows.
-  private func numbers(_ device: Int) throws -> [String: Row] {
+  func numbers(_ device: Int) throws -> [String: Row] {
     try stores[device].read { db in
       var rows: [String: Row] = [:]
       for key in Self.keys {
@@ -193,7 +204,7 @@ package final class CounterHistory {
   }
 
   /// What is no number counts as written anew where a rebuild has found no state.
-  private func noteWrittenAnew(_ device: Int, _ before: [String: Row]) {
+  func noteWrittenAnew(_ device: Int, _ before: [String: Row]) {
     for (key, row) in before.sorted(by: { $0.key < $1.key }) where row["hasBody"] {
       if let x = row["x"] as Int64? { note(device, key, "x", .edit(x)) }
       if row["t"] != "plain" { note(device, key, "t", .edit(0)) }
@@ -217,11 +228,14 @@ package final class CounterHistory {
     }
   }
 
-  private func note(_ device: Int, _ key: String, _ field: String, _ act: CounterSpecification.Act) {
-    specification.note(device, key, field, act, clock: clock.value + skews[device])
+  func note(_ device: Int, _ key: String, _ field: String, _ act: CounterSpecification.Act) {
+    specification.note(device, key, field, act, clock: now(device))
   }
 
-  private func name(_ key: String) throws -> AnyRecordName { try AnyRecordName(type: "Tile", key: key) }
+  /// What a device's clock shows.
+  func now(_ device: Int) -> Int64 { clock.value + skews[device].value }
+
+  func name(_ key: String) throws -> AnyRecordName { try AnyRecordName(type: "Tile", key: key) }
 
   private func insert(_ device: Int, _ key: String) throws {
     var numbers: [String: Int64] = [:]
@@ -229,39 +243,49 @@ package final class CounterHistory {
     let x: Int64? = random.chance(50) ? Int64(random.below(9)) : nil
     log.append("\(device) inserts \(key): \(numbers.sorted { $0.key < $1.key }), x \(x.map(String.init) ?? "null")")
     let id = try name(key)
-    let hadLives = specification.hasLives(device, key)
-    let writesNumber = Self.fields.map { specification.hasWrites(device, key, $0) }
     var values = numbers.mapValues(Value.integer)
     values["x"] = x.map(Value.integer) ?? .null
     try stores[device].write { [schema] in try schema.put($0, id, values) }
-    note(device, key, "", .exist)
-    for (field, isWritten) in zip(Self.fields, writesNumber) {
+    noteInsert(device, key, numbers, x: x)
+  }
+
+  /// What an insert says. Fields that are not given have their defaults.
+  func noteInsert(_ device: Int, _ key: String, _ numbers: [String: Int64], x: Int64?, t: String = "plain") {
+    let insert = specification.beginning(device, key, clock: now(device))
+    for field in Self.fields {
       let start = CounterSpecification.start[field] ?? 0
       let number = numbers[field] ?? start
       // What is a default and was never anything else is no write.
-      if number != start || isWritten { note(device, key, field, .set(number)) }
+      if number != start || insert.writes.contains(field) { note(device, key, field, .set(number), in: insert) }
     }
     // An insert under a known name writes null over what was there, and over what may have been.
-    if x != nil || specification.values(device, key) != [nil] || hadLives {
-      note(device, key, "x", .edit(x))
-    }
+    if x != nil || insert.writes.contains("x") { note(device, key, "x", .edit(x), in: insert) }
+    if t != "plain" || insert.writes.contains("t") { note(device, key, "t", .edit(t == "plain" ? nil : 0), in: insert) }
+    if insert.isKnown { specification.beginLife(with: insert) }
   }
 
-  private func delete(_ device: Int, _ key: String) throws {
+  private func note(
+    _ device: Int, _ key: String, _ field: String, _ act: CounterSpecification.Act,
+    in insert: CounterSpecification.Beginning
+  ) {
+    specification.note(device, key, field, act, clock: now(device), in: insert)
+  }
+
+  func delete(_ device: Int, _ key: String) throws {
     log.append("\(device) deletes \(key)")
     let id = try name(key)
     try stores[device].write { [schema] in try schema.delete($0, id) }
     note(device, key, "", .delete)
   }
 
-  private func restore(_ device: Int, _ key: String) throws {
+  func restore(_ device: Int, _ key: String) throws {
     do {
       try stores[device].restore(try name(key))
     } catch let error as StoreError where [.noSuchRecord, .purged].contains(error.code) {
       return
     }
     log.append("\(device) restores \(key)")
-    note(device, key, "", .exist)
+    specification.beginLife(with: specification.beginning(device, key, clock: now(device)))
   }
 
   private func purge(_ device: Int) throws {
@@ -354,7 +378,7 @@ package final class CounterHistory {
 
   // MARK: Checking
 
-  private func check(_ device: Int) throws {
+  func check(_ device: Int) throws {
     for key in Self.keys {
       let id = try name(key)
       let row = try stores[device].read { db in

@@ -32,6 +32,18 @@ struct CounterSpecification {
     var moment: Moment
     /// The events that the author had seen, its own among them.
     var seen: Set<Int>
+    /// The time of the life that begins with this; nil if none does.
+    var life: Int64?
+  }
+
+  /// An insert or a restore, as its author knew the record before.
+  struct Beginning {
+    var event: Int
+    /// Whether anything was known of the record.
+    var isKnown: Bool
+    /// The fields that an insert writes even if they get their defaults.
+    var writes: Set<String>
+    var time: Int64
   }
 
   static let start: [String: Int64] = ["n": 5, "m": 0]
@@ -46,12 +58,54 @@ struct CounterSpecification {
     known = Array(repeating: [], count: devices)
   }
 
-  mutating func note(_ device: Int, _ record: String, _ field: String, _ act: Act, clock: Int64) {
+  /// A write is later than what it overwrites, and than the life that it is in; one that an insert says of a field
+  /// without any of these has the time of the insert.
+  mutating func note(
+    _ device: Int, _ record: String, _ field: String, _ act: Act, clock: Int64, in insert: Beginning? = nil
+  ) {
     let past = heard(device, record).filter { $0.field == field && $0.act.isSame(as: act) }.map(\.moment.time).max()
+    let life = act.isContent ? life(device, record) : nil
+    let overwritten = [past, life].compactMap { $0 }.max()
+    let time = overwritten.map { max(clock, $0 + 1) } ?? insert?.time ?? clock
     let number = events.count
     known[device].insert(number)
-    let moment = Moment(time: max(clock, past.map { $0 + 1 } ?? 0), author: device)
-    events.append(Event(record: record, field: field, act: act, moment: moment, seen: known[device]))
+    events.append(
+      Event(
+        record: record, field: field, act: act, moment: Moment(time: time, author: device), seen: known[device],
+        life: nil))
+  }
+
+  /// Notes an insert or a restore.
+  mutating func beginning(_ device: Int, _ record: String, clock: Int64) -> Beginning {
+    let (isKnown, hadLives) = (!heard(device, record).isEmpty, hasLives(device, record))
+    var writes = Set(Self.start.keys.filter { hasWrites(device, record, $0) })
+    if hadLives || values(device, record) != [nil] { writes.insert("x") }
+    let latest = heard(device, record).filter { $0.field == "t" }.max { $0.moment < $1.moment }
+    if hadLives || latest.map({ $0.act != .edit(nil) }) == true { writes.insert("t") }
+    note(device, record, "", .exist, clock: clock)
+    let event = events.count - 1
+    return Beginning(event: event, isKnown: isKnown, writes: writes, time: events[event].moment.time)
+  }
+
+  /// A record that a device brings back begins a life, later than the one before and than all that is said in it: so
+  /// whatever the clock shows, what is written later in this life has a later time.
+  mutating func beginLife(with beginning: Beginning) {
+    let event = events[beginning.event]
+    let said = heard(event.moment.author, event.record).filter { $0.act.isContent }.map(\.moment.time)
+    let past = said + [life(event.moment.author, event.record)].compactMap { $0 }
+    events[beginning.event].life = past.max().map { $0 + 1 } ?? 0
+  }
+
+  /// The time of the latest life that a device has heard of.
+  private func life(_ device: Int, _ record: String) -> Int64? { heard(device, record).compactMap(\.life).max() }
+
+  /// A set of a number by a device that has lost what was added: all of it is added again once others say what it was.
+  mutating func noteStandIn(_ device: Int, _ record: String, _ counter: String, _ number: Int64, clock: Int64) {
+    note(device, record, counter, .set(number), clock: clock)
+    let last = events.count - 1
+    events[last].seen = events[last].seen.filter { seen in
+      if case .add = events[seen].act { events[seen].record != record || events[seen].field != counter } else { true }
+    }
   }
 
   private func heard(_ device: Int, _ record: String) -> [Event] {
@@ -144,6 +198,14 @@ struct CounterSpecification {
 
 extension CounterSpecification.Act {
   var isSet: Bool { if case .set = self { true } else { false } }
+
+  /// Whether it writes a value that a purge takes away.
+  var isContent: Bool {
+    switch self {
+    case .set, .edit: true
+    case .add, .exist, .delete, .purge: false
+    }
+  }
 
   /// Whether both write the same register.
   func isSame(as other: Self) -> Bool {

@@ -9,12 +9,15 @@ import TallyWire
 /// Random histories of fields that keep the greatest or the least: writes by SQL that go further and that do not, sets,
 /// edits beside them, inserts of one record on several devices, deletes, restores and purges, and deltas that are late,
 /// old or whole. After each step every field of the device shows what `ExtremumSpecification` says.
+///
+/// Between the steps of some are others (`OtherSteps`): any SQL that an app may write, and clocks that
+/// are set back while a record begins another life (`ExtremumHistory+SQL.swift`).
 package final class ExtremumHistory {
-  private static let devices = 3
-  private static let keys = ["a", "b", "c"]
-  private static let fields = ["best", "least"]
+  static let devices = 3
+  static let keys = ["a", "b", "c"]
+  static let fields = ["best", "least"]
 
-  private struct Failure: Error, CustomStringConvertible {
+  struct Failure: Error, CustomStringConvertible {
     var description: String
     init(_ description: String) { self.description = description }
   }
@@ -26,17 +29,19 @@ package final class ExtremumHistory {
     var known: Set<Int>
   }
 
-  private let stores: [Store]
-  private let clock: ShredStage.Clock
-  private let purges: Bool
-  private let schema: Schema
-  private var specification: ExtremumSpecification
+  let stores: [Store]
+  let clock: ShredStage.Clock
+  let purges: Bool
+  let schema: Schema
+  var specification: ExtremumSpecification
   private var random: SplitMix64
+  /// What is played between the steps.
+  var others: OtherSteps
   private var files: [File] = []
-  private var log: [String] = []
+  var log: [String] = []
   /// By how many milliseconds each device's clock is wrong. Where records are purged all are right, so that the order
   /// of sets is that of their times.
-  private let skews: [Int64]
+  let skews: [ShredStage.Clock]
 
   private init(_ seed: UInt64, _ planted: PlantedFault) throws {
     var random = SplitMix64(seed: seed)
@@ -48,9 +53,12 @@ package final class ExtremumHistory {
         .integer("least", keep: .least))
     ])
     specification = ExtremumSpecification(devices: Self.devices, deletesWin: deletesWin)
-    let skews = (0..<Self.devices).map { _ in seed % 2 == 0 ? 0 : Int64(random.below(7)) * 900 - 2_700 }
+    let skews = (0..<Self.devices).map { _ in
+      ShredStage.Clock(seed % 2 == 0 ? 0 : Int64(random.below(7)) * 900 - 2_700)
+    }
     let clock = ShredStage.Clock(1_000_000)
     (self.schema, self.skews, self.clock) = (schema, skews, clock)
+    others = OtherSteps(seed)
     (self.random, stores) = (
       random,
       try (0..<Self.devices).map { device in
@@ -58,7 +66,7 @@ package final class ExtremumHistory {
         options.plant(planted)
         options.chooseCapture(by: seed, device: device)
         options.mintReplica = { ReplicaID(high: UInt64(device + 1), low: seed) }
-        options.now = { Date(timeIntervalSince1970: Double(clock.value + skews[device]) / 1000) }
+        options.now = { Date(timeIntervalSince1970: Double(clock.value + skews[device].value) / 1000) }
         return try Store(inMemory: schema, options: options)
       }
     )
@@ -70,6 +78,7 @@ package final class ExtremumHistory {
     for _ in 0..<steps {
       clock.value += 1000
       try step()
+      if others.isNext(25) { try another() }
     }
     for _ in 0..<2 {
       for one in 0..<Self.devices { for other in 0..<Self.devices where one != other { try pull(one, other) } }
@@ -103,20 +112,19 @@ package final class ExtremumHistory {
     try check(device)
   }
 
-  private func note(
+  func note(
     _ device: Int, _ key: String, _ field: String, _ act: ExtremumSpecification.Act, _ value: Int64? = nil,
     beginning: Int64? = nil
   ) {
     specification.note(
-      device, key, field, act, value, clock: clock.value + skews[device], beginning: beginning)
+      device, key, field, act, value, clock: clock.value + skews[device].value, beginning: beginning)
   }
 
-  private func name(_ key: String) throws -> AnyRecordName { try AnyRecordName(type: "Tile", key: key) }
+  func name(_ key: String) throws -> AnyRecordName { try AnyRecordName(type: "Tile", key: key) }
 
   private func insert(_ device: Int, _ key: String) throws {
     log.append("\(device) inserts \(key)")
     let id = try name(key)
-    let isNew = specification.heard(device, key).isEmpty
     var values: [String: Int64?] = [:]
     for field in Self.fields {
       let start = ExtremumSpecification.fields[field]?.start
@@ -124,7 +132,15 @@ package final class ExtremumHistory {
     }
     let said = values.mapValues { $0.map(Value.integer) ?? .null }
     try stores[device].write { [schema] in try schema.put($0, id, said) }
+    noteInsert(device, key, values)
+  }
+
+  /// What an insert says.
+  func noteInsert(_ device: Int, _ key: String, _ values: [String: Int64?], t: String = "plain") {
+    let isNew = specification.heard(device, key).isEmpty
     let setsAll = specification.hasLostFields(device, key)
+    let latest = specification.heard(device, key).filter { $0.field == "t" }.max { $0.beginning < $1.beginning }
+    let writesText = t != "plain" || setsAll || latest?.value != nil
     note(device, key, "", isNew ? .exist : .again)
     for field in Self.fields {
       let (value, start) = (values[field] ?? nil, ExtremumSpecification.fields[field]?.start)
@@ -137,16 +153,18 @@ package final class ExtremumHistory {
         note(device, key, field, .set, value)
       }
     }
+    if writesText { note(device, key, "t", .edit, t == "plain" ? nil : 1) }
+    if !isNew { specification.beginLife(device, key) }
   }
 
-  private func delete(_ device: Int, _ key: String) throws {
+  func delete(_ device: Int, _ key: String) throws {
     log.append("\(device) deletes \(key)")
     let id = try name(key)
     try stores[device].write { [schema] in try schema.delete($0, id) }
     note(device, key, "", .delete)
   }
 
-  private func restore(_ device: Int, _ key: String) throws {
+  func restore(_ device: Int, _ key: String) throws {
     do {
       try stores[device].restore(try name(key))
     } catch let error as StoreError where [.noSuchRecord, .purged].contains(error.code) {
@@ -154,6 +172,7 @@ package final class ExtremumHistory {
     }
     log.append("\(device) restores \(key)")
     note(device, key, "", .exist)
+    specification.beginLife(device, key)
   }
 
   private func purge(_ device: Int) throws {
@@ -172,28 +191,17 @@ package final class ExtremumHistory {
       note(device, key, field, .set, value)
       return
     }
-    let before = try row(device, key)
     var updates: [(String, Int64)] = []
     for field in Self.fields where random.chance(60) { updates.append((field, Int64(random.below(60)) - 20)) }
     let hasText = random.chance(30)
     var sql = updates.map { "\($0.0) = \($0.1)" }
     if hasText { sql.append("t = 'text \(clock.value)'") }
     guard !sql.isEmpty else { return }
-    log.append("\(device) updates \(key): \(sql.joined(separator: ", "))")
-    let beginnings = try updates.map { try beginning(device, key, $0.0) }
-    try stores[device].write { [sql] in
-      try $0.execute(
-        sql: "UPDATE Tile SET \(sql.joined(separator: ", ")) WHERE id = ?", arguments: [id.text])
-    }
-    for ((field, value), beginning) in zip(updates, beginnings)
-    where ExtremumSpecification.goesFurther(value, than: before?[field] ?? nil, field) {
-      note(device, key, field, .raise, value, beginning: beginning)
-    }
-    if hasText { note(device, key, "t", .edit) }
+    try play(device, ["UPDATE Tile SET \(sql.joined(separator: ", ")) WHERE id = '\(id.text)'"])
   }
 
   /// When what a device shows of a field began. After a purge only the device knows what it still has.
-  private func beginning(_ device: Int, _ key: String, _ field: String) throws -> Int64? {
+  func beginning(_ device: Int, _ key: String, _ field: String) throws -> Int64? {
     guard specification.hasPurges(device, key) else { return nil }
     let history = try stores[device].history(of: try name(key))
     return history?.fields.first { $0.field == field }.map { Int64($0.stamp.time.milliseconds) } ?? 0
@@ -227,24 +235,15 @@ package final class ExtremumHistory {
 
   // MARK: Checking
 
-  private func row(_ device: Int, _ key: String) throws -> [String: Int64?]? {
-    let id = try name(key)
-    return try stores[device].read { db in
-      try Row.fetchOne(db, sql: "SELECT best, least FROM Tile WHERE id = ?", arguments: [id.text]).map {
-        ["best": $0["best"] as Int64?, "least": $0["least"] as Int64?]
-      }
-    }
-  }
-
-  private func check(_ device: Int) throws {
+  func check(_ device: Int) throws {
     for key in Self.keys {
-      let row = try row(device, key)
+      let row = try rows(device)[key]
       guard (row != nil) == specification.isVisible(device, key) else {
         throw Failure("\(key) is \(row == nil ? "hidden" : "shown") on \(device)")
       }
       guard let row else { continue }
       for field in Self.fields {
-        let (value, allowed) = (row[field] ?? nil, specification.values(device, key, field))
+        let (value, allowed) = (row.values[field] ?? nil, specification.values(device, key, field))
         guard allowed.contains(value) else {
           throw Failure("\(key).\(field) is \(String(describing: value)) on \(device), and should be \(allowed)")
         }

@@ -30,6 +30,11 @@ struct ExtremumSpecification {
     var beginning: Int64
     /// The events that the author had seen, its own among them.
     var seen: Set<Int>
+    /// The time of the life that begins with this; nil if none does.
+    var life: Int64?
+
+    /// Whether it writes a field.
+    var isContent: Bool { [.raise, .set, .edit].contains(act) }
   }
 
   /// The fields: what they keep, and what they show if nothing was written.
@@ -50,18 +55,35 @@ struct ExtremumSpecification {
     _ device: Int, _ record: String, _ field: String, _ act: Act, _ value: Int64? = nil, clock: Int64,
     beginning: Int64? = nil
   ) {
-    let latest = heard(device, record).filter { $0.field == field }.map(\.beginning).max()
+    let same = heard(device, record).filter { $0.field == field && ![.delete, .purge].contains($0.act) }
+    let latest = same.map(\.beginning).max()
+    // Whatever the clock shows, a write is later than the life that it is in.
+    let life = life(device, record)
     let time =
       switch act {
       case .raise: beginning ?? latest ?? 0
-      case .set, .exist, .again: max(clock, (latest ?? 0) + 1)
-      case .edit, .delete, .purge: clock
+      case .exist, .again: max(clock, (latest ?? 0) + 1)
+      case .set, .edit: max(clock, max(latest ?? 0, life ?? 0) + 1)
+      case .delete, .purge: clock
       }
     let number = events.count
     known[device].insert(number)
     events.append(
-      Event(record: record, field: field, act: act, value: value, beginning: time, seen: known[device]))
+      Event(record: record, field: field, act: act, value: value, beginning: time, seen: known[device], life: nil))
   }
+
+  /// The record that a device has just brought back begins a life, later than the one before and than all that is said
+  /// in it.
+  mutating func beginLife(_ device: Int, _ record: String) {
+    let said = heard(device, record).filter(\.isContent).map(\.beginning)
+    let past = said + [life(device, record)].compactMap { $0 }
+    guard let event = known[device].filter({ events[$0].record == record && events[$0].field.isEmpty }).max()
+    else { return }
+    events[event].life = past.max().map { $0 + 1 } ?? 0
+  }
+
+  /// The time of the latest life that a device has heard of.
+  private func life(_ device: Int, _ record: String) -> Int64? { heard(device, record).compactMap(\.life).max() }
 
   func heard(_ device: Int, _ record: String) -> [Event] {
     known[device].sorted().map { events[$0] }.filter { $0.record == record }

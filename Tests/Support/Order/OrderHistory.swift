@@ -12,10 +12,13 @@ import TallyTesting
 /// these laws hold: insertions that had not heard of each other are not mixed; a member is there once; a move brings
 /// back no member that was removed and no list that was deleted; who comes by SQL without a position is last, and then
 /// nobody is without one; what is deleted and restored stands where it stood. At the end all are equal and sound.
+///
+/// Between the steps of some are others (`OtherSteps`): any SQL that an app may write to a list, and
+/// lists that begin another life by a clock that was set back (`OrderHistory+SQL.swift`).
 package final class OrderHistory {
   package struct Failure: Error, CustomStringConvertible { package var description: String }
 
-  private static let schema = Schema([
+  static let schema = Schema([
     EntitySchema("Song", .text("title")),
     EntitySchema("List", .text("title"), .toMany("songs", to: "Song", ordered: true)),
   ])
@@ -23,7 +26,7 @@ package final class OrderHistory {
     EntitySchema("Song", .text("title")),
     EntitySchema("List", .text("title"), .toMany("songs", to: "Song")),
   ])
-  private static let (main, side) = ("List|~|main", "List|~|side")
+  static let (main, side) = ("List|~|main", "List|~|side")
 
   /// Several members that one device inserts at one place, in their order.
   private struct Burst {
@@ -33,11 +36,14 @@ package final class OrderHistory {
   }
 
   private var random: SplitMix64
-  private var stores: [Store] = []
+  /// What is played between the steps.
+  var others: OtherSteps
+  private(set) var stores: [Store] = []
+  private(set) var clocks: [Ticks] = []
   private var known: [Set<Int>] = [[], [], []]
   private var bursts: [Burst] = []
   /// Members that have stood at more than one place.
-  private var moved = Set<String>()
+  var moved = Set<String>()
   private var made = 0
   /// Whether any device has deleted the list at the side, and whom any device has taken out of it.
   private var isSideDeleted = false
@@ -46,6 +52,7 @@ package final class OrderHistory {
 
   private init(_ seed: UInt64, _ planted: PlantedFault) throws {
     random = SplitMix64(seed: seed)
+    others = OtherSteps(seed)
     for device in 0..<3 {
       var options = StoreOptions()
       options.plant(planted)
@@ -54,6 +61,7 @@ package final class OrderHistory {
       options.mintReplica = { draws.id() }
       let clock = Ticks(Int64(device - 1) * Int64(random.below(9_000)))
       options.now = { clock.next() }
+      clocks.append(clock)
       stores.append(try Store(inMemory: Self.schema, options: options))
     }
     try begin()
@@ -84,7 +92,10 @@ package final class OrderHistory {
     do {
       let history = try OrderHistory(seed, planted)
       do {
-        for _ in 0..<30 { try history.step() }
+        for _ in 0..<30 {
+          try history.step()
+          if history.others.isNext(25) { try history.another() }
+        }
         try history.end()
         return nil
       } catch {
@@ -112,21 +123,21 @@ package final class OrderHistory {
     }
   }
 
-  private func order(_ device: Int, _ list: String = main) throws -> [String] {
+  func order(_ device: Int, _ list: String = main) throws -> [String] {
     try stores[device].read { db in
       try String.fetchAll(
         db, sql: "SELECT target FROM List_songs WHERE source = ? ORDER BY position, target", arguments: [list])
     }
   }
 
-  private func note(_ device: Int, _ text: String) { log.append("\(device) \(text)") }
+  func note(_ device: Int, _ text: String) { log.append("\(device) \(text)") }
 
-  private func expect(_ device: Int, _ wanted: [String], _ what: String) throws {
+  func expect(_ device: Int, _ wanted: [String], _ what: String) throws {
     let found = try order(device)
     guard found == wanted else { throw Failure(description: "\(what): \(found) and not \(wanted)") }
   }
 
-  private func newSong() -> String {
+  func newSong() -> String {
     made += 1
     return "Song|~|n\(made)"
   }
@@ -221,7 +232,7 @@ package final class OrderHistory {
     try expect(device, list, "an order")
   }
 
-  private func positions(_ device: Int) throws -> [String: Data] {
+  func positions(_ device: Int) throws -> [String: Data] {
     try stores[device].read { db in
       let rows = try Row.fetchAll(
         db, sql: "SELECT target, position FROM List_songs WHERE source = ?", arguments: [Self.main])
@@ -389,7 +400,7 @@ private final class Draws: @unchecked Sendable {
 }
 
 /// A clock that goes on by some milliseconds with each look.
-private final class Ticks: @unchecked Sendable {
+final class Ticks: @unchecked Sendable {
   private let lock = NSLock()
   private var now: Int64
   init(_ offset: Int64) { now = 1_800_000_000_000 + offset }
@@ -398,5 +409,11 @@ private final class Ticks: @unchecked Sendable {
     defer { lock.unlock() }
     now += 3
     return Date(timeIntervalSince1970: Double(now) / 1000)
+  }
+
+  func set(back milliseconds: Int64) {
+    lock.lock()
+    defer { lock.unlock() }
+    now -= milliseconds
   }
 }

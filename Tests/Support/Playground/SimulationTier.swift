@@ -100,6 +100,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .counters:
       CounterHistory.failure(seed, planted: planted)
         ?? (seed % 8 == 0 ? Playground.countingFailure(seed: seed, planted: planted)?.description : nil)
+        ?? (seed % 8 == 4 ? CrowdHistory.failure(seed, planted: planted) : nil)
     #if CloudKitStub
       case .cloudkit: CloudSimulation.failure(seed)
     #endif

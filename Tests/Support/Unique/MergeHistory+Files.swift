@@ -45,6 +45,9 @@ extension MergeHistory {
     guard let path = devices[device].path else { return }
     var statements: [(sql: String, values: [DatabaseValue])] = []
     var gone = Set<String>()
+    // Another program may not know the index, and give one name twice.
+    let isWithoutIndex = others.isNext(20)
+    if isWithoutIndex { statements.append(("DROP INDEX IF EXISTS \"tally_unique.Tag.name\"", [])) }
     for _ in 0...below(3) {
       let tag = one(Self.tags)
       let (name, color) = (one(Self.names).databaseValue, someColor())
@@ -70,6 +73,10 @@ extension MergeHistory {
         statements.append(("DELETE FROM Icon WHERE tag = ?", [tag.databaseValue]))
         statements.append(("DELETE FROM Tag WHERE id = ?", [tag.databaseValue]))
       }
+    }
+    if isWithoutIndex {
+      let pair = [others.pick(Self.names), others.pick(Self.tags), others.pick(Self.tags)].map(\.databaseValue)
+      statements.append(("UPDATE Tag SET name = ? WHERE id IN (?, ?)", pair))
     }
     log.append("\(device) from outside \(statements.map { "\($0.sql) \($0.values)" }.joined(separator: "; "))")
     let queue = try DatabaseQueue(path: path)

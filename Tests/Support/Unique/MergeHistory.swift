@@ -13,7 +13,12 @@ import TallyTesting
 /// itself or by the record that it gave way to; all devices show the same, and nothing is left to merge.
 ///
 /// In every fourth history stores are files: apps are started again, some with a newer schema, other programs write
-/// plain SQL, and a trigger of the app's keeps a log.
+/// plain SQL, and a trigger of the app's keeps a log. In half of these, two of the devices begin with an app that knows
+/// no rule `.merge`: the rule comes to rows that are there already, and have equal names.
+///
+/// In every eighth history the database of one device refuses rows for a time (`MergeHistory+Refusals.swift`), and in
+/// every sixteenth deletes win. Between the steps of some are others (`OtherSteps`): any SQL that an app may write, and
+/// clocks that are set back while a record begins another life (`MergeHistory+SQL.swift`).
 package final class MergeHistory {
   package static let schema = Schema([
     EntitySchema(
@@ -26,12 +31,18 @@ package final class MergeHistory {
   ])
   /// The schema of the app's next version.
   static let laterSchema = Schema(
-    schema.entities.map { entity in
-      guard entity.type == "Tag" else { return entity }
-      var entity = entity
-      entity.fields += EntitySchema("Tag", .text("hint")).fields
-      return entity
-    } + [EntitySchema("Shelf", .toMany("tags", to: "Tag"))])
+    with(schema) { $0.fields += EntitySchema("Tag", .text("hint")).fields }.entities
+      + [EntitySchema("Shelf", .toMany("tags", to: "Tag"))])
+  /// Those of versions before the rule.
+  static let earlierSchemas = [with(schema) { $0.unique = [] }, with(schema) { $0.unique[0] = .on("name", .rename) }]
+
+  /// A schema with other tags.
+  private static func with(_ schema: Schema, _ change: (inout EntitySchema) -> Void) -> Schema {
+    var schema = schema
+    change(&schema.entities[0])
+    return schema
+  }
+
   static let names = ["Work", "Home"]
   static let devices = 3
   static let tags = (1...6).map { "Tag|~|\($0)" }
@@ -43,23 +54,31 @@ package final class MergeHistory {
     var clock: ShredStage.Clock
     var options: StoreOptions
     var path: String?
-    var schema = MergeHistory.schema
-    var plain = UniqueOracle.PlainDevice(MergeHistory.schema)
+    var schema: Schema
+    var plain: UniqueOracle.PlainDevice
   }
 
   private var random: SplitMix64
+  /// What is played between the steps.
+  var others: OtherSteps
+  /// The device whose database refuses rows at times; nil if none does.
+  let refusing: Int?
+  /// What it refuses now.
+  var refusals: Refusals = []
   var devices: [Device] = []
   var log: [String] = []
-  private let time = ShredStage.Clock(1_000_000)
+  let time = ShredStage.Clock(1_000_000)
   /// The tags that a person has deleted, each with all that the device knew to have given way to it.
   var deleted = Set<String>()
   /// For each deleted tag, the tags that the deleting device knew to have been merged into that tag or another one.
-  private var knownMerges: [String: Set<String>] = [:]
+  var knownMerges: [String: Set<String>] = [:]
   /// Where the stores are; nil if they are in memory.
-  private let folder: URL?
+  let folder: URL?
 
   private init(_ seed: UInt64, _ planted: PlantedFault) throws {
     random = SplitMix64(seed: seed)
+    others = OtherSteps(seed)
+    refusing = seed % 8 == 5 ? 0 : nil
     let place = FileManager.default.temporaryDirectory.appendingPathComponent("tally-merge-\(UUID().uuidString)")
     folder = seed % 4 == 2 ? place : nil
     if let folder { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
@@ -72,11 +91,14 @@ package final class MergeHistory {
       let time = time
       options.now = { Date(timeIntervalSince1970: Double(max(1, time.value + clock.value)) / 1000) }
       let path = folder?.appendingPathComponent("\(number).tally").path
-      let store = try path.map { try Store(path: $0, schema: Self.schema, options: options) }
+      let isEarlier = seed % 8 == 6 && Self.earlierSchemas.indices.contains(number)
+      let schema =
+        isEarlier ? Self.earlierSchemas[number] : Self.with(Self.schema) { $0.deleteWins = seed % 16 == 7 }
+      let store = try path.map { try Store(path: $0, schema: schema, options: options) }
       devices.append(
         Device(
-          store: try store ?? Store(inMemory: Self.schema, options: options), clock: clock, options: options, path: path
-        ))
+          store: try store ?? Store(inMemory: schema, options: options), clock: clock, options: options, path: path,
+          schema: schema, plain: UniqueOracle.PlainDevice(schema)))
     }
   }
 
@@ -98,6 +120,7 @@ package final class MergeHistory {
       try step(device)
       // The oracle reads the whole store.
       if below(4) == 0 { try check(device) }
+      if others.isNext(25) { try another() }
     }
     try end()
   }
@@ -143,11 +166,11 @@ package final class MergeHistory {
   private func someNumber() -> DatabaseValue { below(3) > 0 ? .null : Int64(below(2)).databaseValue }
   func someColor() -> DatabaseValue { below(2) == 0 ? .null : "\(log.count)".databaseValue }
 
-  private func shown(_ device: Int, _ type: String) throws -> [String] {
+  func shown(_ device: Int, _ type: String) throws -> [String] {
     try devices[device].store.read { try String.fetchAll($0, sql: "SELECT id FROM \(type) ORDER BY id") }
   }
 
-  private func someTag(_ device: Int) throws -> String? {
+  func someTag(_ device: Int) throws -> String? {
     let tags = try shown(device, "Tag")
     return tags.isEmpty ? nil : one(tags)
   }
@@ -172,31 +195,32 @@ package final class MergeHistory {
   }
 
   /// One statement. What SQLite refuses for a value that is not admitted changes nothing.
-  private func write(_ device: Int, _ sql: String, _ values: [DatabaseValue]) throws {
+  func write(_ device: Int, _ sql: String, _ values: [DatabaseValue]) throws {
     log.append("\(device) \(sql) \(values)")
     do {
       try devices[device].store.write { try $0.execute(sql: sql, arguments: StatementArguments(values)) }
-    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+    } catch let error where isRefusal(error, on: device) {
       log[log.count - 1] += " (refused)"
     }
   }
 
   /// A name that is taken off a record and given back is another claim, later than those of others.
-  private func claimAgain(_ device: Int, _ tag: String) throws {
+  func claimAgain(_ device: Int, _ tag: String) throws {
     try write(device, "UPDATE Tag SET name = 'x' WHERE id = ?", [tag.databaseValue])
     try write(device, "UPDATE Tag SET name = ? WHERE id = ?", [one(Self.names).databaseValue, tag.databaseValue])
   }
 
-  private func delete(_ device: Int, _ tag: String) throws {
+  func delete(_ device: Int, _ tag: String) throws {
     let store = devices[device].store
     deleted.formUnion(try Self.tags.filter { try successor(store, $0) == tag } + [tag])
     knownMerges[tag, default: []].formUnion(try Self.tags.filter { try knowsMerge(store, $0) })
     try write(device, "DELETE FROM Tag WHERE id = ?", [tag.databaseValue])
   }
 
-  /// Whether a device knows that a tag gave way to another, now or before.
-  private func knowsMerge(_ store: Store, _ tag: String) throws -> Bool {
-    try store.history(of: try AnyRecordName(tag))?.deletes.contains { $0.stamp.rank == .adopted } == true
+  /// Whether a device may know that a tag gave way to another, now or before. Of a tag that was also deleted its
+  /// history does not tell, since a delete stands for all that its author had seen.
+  func knowsMerge(_ store: Store, _ tag: String) throws -> Bool {
+    try store.history(of: try AnyRecordName(tag))?.deletes.isEmpty == false
   }
 
   /// Whether a tag was deleted, or counts as deleted: it gave way to two records on two devices, and one of the two was
@@ -219,21 +243,23 @@ package final class MergeHistory {
     return path
   }
 
-  private func restore(_ device: Int, _ name: String) throws {
+  func restore(_ device: Int, _ name: String) throws {
     log.append("\(device) restores \(name)")
     do {
       try devices[device].store.restore(try AnyRecordName(name))
-    } catch let error as StoreError where [.noSuchRecord, .notDeleted, .purged].contains(error.code) {}
+    } catch let error as StoreError where [.noSuchRecord, .notDeleted, .purged].contains(error.code) {
+    } catch let error where refuses(device) && isRefusal(error, on: device) {}
   }
 
-  private func purge(_ device: Int, _ name: String) throws {
+  func purge(_ device: Int, _ name: String) throws {
     log.append("\(device) purges \(name)")
     let store = devices[device].store
     let names = try Self.tags.filter { try successor(store, $0) == name }
     do {
       try store.purge(try AnyRecordName(name))
       deleted.formUnion(names + [name])
-    } catch let error as StoreError where [.noSuchRecord, .notDeleted, .purged].contains(error.code) {}
+    } catch let error as StoreError where [.noSuchRecord, .notDeleted, .purged].contains(error.code) {
+    } catch let error where refuses(device) && isRefusal(error, on: device) {}
   }
 
   /// Default data with one of the names; the second version withdraws it.
@@ -245,7 +271,8 @@ package final class MergeHistory {
       "tags", version: isFirst ? 1 : 2, records: records, retired: isFirst ? [] : [SeedKey("work", type: "Tag")])
     do {
       try devices[device].store.seed(set)
-    } catch let error as StoreError where error.code == .seedVersionBackwards {}
+    } catch let error as StoreError where error.code == .seedVersionBackwards {
+    } catch let error where refuses(device) && isRefusal(error, on: device) {}
   }
 
   func pull(_ device: Int, _ other: Int) throws {
@@ -255,108 +282,14 @@ package final class MergeHistory {
     for tag in Self.tags { _ = try successor(mine, tag) }
   }
 
-  // MARK: Merges
-
-  /// What people see: names, and under them what refers to them.
-  private struct Sight {
-    var names = Set<String>()
-    var references: [String: String] = [:]
-    var members = Set<String>()
-    var icons = Set<String>()
-  }
-
-  private func sight(_ store: Store) throws -> Sight {
-    try store.read { db in
-      var (sight, names) = (Sight(), [String: String]())
-      for row in try Row.fetchAll(
-        db,
-        sql: """
-          SELECT id, coalesce((SELECT wanted FROM tally_unique u WHERE u.name = Tag.id AND u.field = 'name'), name) AS name
-          FROM Tag
-          """)
-      {
-        names[row["id"]] = row["name"]
-        if let name: String = row["name"] { sight.names.insert(name) }
-      }
-      for row in try Row.fetchAll(db, sql: "SELECT id, tag FROM Note WHERE tag NOT NULL") {
-        sight.references[row["id"]] = names[row["tag"]] ?? "-"
-      }
-      for table in ["Note_tags", "Note_ranked"] {
-        for row in try Row.fetchAll(db, sql: "SELECT source, target FROM \(table)") {
-          sight.members.insert("\(table) \(row["source"] as String) \(names[row["target"]] ?? "-")")
-        }
-      }
-      sight.icons = Set(try String.fetchAll(db, sql: "SELECT id FROM Icon"))
-      return sight
-    }
-  }
-
-  /// Merges when another program has just written, so that rows do not show yet what follows.
-  func mergeUncaptured(_ device: Int) throws {
-    let report = try devices[device].store.mergeDuplicates()
-    log.append("\(device) merges \(report.merged.map { "\($0) into \($1)" }.sorted()), restores \(report.restored)")
-    try check(device)
-  }
-
-  @discardableResult
-  private func merge(_ device: Int) throws -> DuplicateReport {
-    let store = devices[device].store
-    let before = try sight(store)
-    let report = try store.mergeDuplicates()
-    log.append("\(device) merges \(report.merged.map { "\($0) into \($1)" }.sorted()), restores \(report.restored)")
-    let after = try sight(store)
-    try check(device)
-    guard before.names.isSubset(of: after.names), report.restored.isEmpty == false || before.names == after.names else {
-      throw MergeFailure("a merge made names \(after.names) of \(before.names)")
-    }
-    for (note, name) in before.references where after.references[note] != name {
-      throw MergeFailure("\(note) referred to \(name), and to \(after.references[note] ?? "nothing") after a merge")
-    }
-    guard before.members.isSubset(of: after.members), before.icons.isSubset(of: after.icons) else {
-      throw MergeFailure(
-        "a merge took \(before.members.subtracting(after.members).union(before.icons.subtracting(after.icons)))")
-    }
-    return report
-  }
-
-  /// Two devices merge, one of which knows of a claim that the other does not know, and take in each other's merge.
-  private func mergeBesideAnother(_ device: Int) throws {
-    let other = (device + 1 + below(Self.devices - 1)) % Self.devices
-    if let tag = try someTag(other) { try claimAgain(other, tag) }
-    if below(4) > 0 { try pull(other, device) }
-    let merged = try merge(device).merged
-    if below(3) == 0 { return try delete(on: other, merged, by: device) }
-    try merge(other)
-    try pull(device, other)
-    try pull(other, device)
-    try check(device)
-  }
-
-  /// Deletes a record on a device that does not know what has just given way to it, and shows that as well. That stays,
-  /// unless it had given way before: then the device knows of a merge, and that cannot be distinguished.
-  private func delete(on other: Int, _ merged: [AnyRecordName: AnyRecordName], by device: Int) throws {
-    let shown = Set(try shown(other, "Tag"))
-    let pairs = try merged.filter { name, into in
-      try shown.contains(name.text) && shown.contains(into.text) && !knowsMerge(devices[other].store, name.text)
-    }
-    guard let remaining = pairs.values.min() else { return }
-    try delete(other, remaining.text)
-    try pull(device, other)
-    try merge(device)
-    let after = Set(try self.shown(device, "Tag"))
-    for (name, into) in pairs where into == remaining {
-      guard after.contains(try successor(devices[device].store, name.text)) else {
-        throw MergeFailure("\(name) is deleted with \(into), which was deleted without knowledge of their merge")
-      }
-    }
-  }
-
   // MARK: Checks
 
-  private func check(_ device: Int) throws {
+  func check(_ device: Int) throws {
     let store = devices[device].store
     let report = try store.verify()
     guard report.isSound else { throw MergeFailure(report.problems.joined(separator: "; ")) }
+    // What its database refuses does not show there, and nothing that refers to it.
+    guard !refuses(device) else { return }
     guard report.setAside.isEmpty else { throw MergeFailure("\(report.setAside) are set aside") }
     let schema = devices[device].schema
     let due = try UniqueOracle(store, on: devices[device].plain, types: ["Tag"]).rows(schema.entities[0])
@@ -416,13 +349,14 @@ package final class MergeHistory {
   }
 
   private func end() throws {
+    if let refusing, !refusals.isEmpty { try admit(on: refusing) }
     if folder != nil { for device in devices.indices { try open(device, Self.laterSchema) } }
     try pullAll()
     for round in 0... {
       var hasMerged = false
       // In some histories all merge at once.
       let merging = below(2) == 0 ? Array(devices.indices) : [below(Self.devices)]
-      for device in merging { hasMerged = try !merge(device).isEmpty || hasMerged }
+      for device in merging { hasMerged = try merge(device)?.isEmpty == false || hasMerged }
       try pullAll()
       for device in devices.indices { try check(device) }
       guard hasMerged else { break }
@@ -479,7 +413,7 @@ package final class MergeHistory {
 }
 
 /// A check that has failed.
-private struct MergeFailure: Error, CustomStringConvertible {
+struct MergeFailure: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }
 }

@@ -11,7 +11,10 @@ import TallyTesting
 /// nothing; who brings a record back takes nothing from one that is there. At the end all show the same.
 ///
 /// In some of them an index of the app's own keeps a field beside those of the rules: then a record may be set aside,
-/// and they are held to be sound and to show the same at the end.
+/// and they are held to be sound and to show the same at the end. In some others deletes win.
+///
+/// Between the steps of some are others (`OtherSteps`): any SQL that an app may write, and clocks that
+/// are set back while a record begins another life (`UniqueHistory+SQL.swift`).
 package final class UniqueHistory {
   package static let schema = Schema([
     EntitySchema("Mall", .text("title")),
@@ -20,26 +23,31 @@ package final class UniqueHistory {
       .text("name"), .integer("code"), .integer("floor"), .integer("door"), .text("note"),
       .reference("mall", to: "Mall", onDelete: .cascade)),
   ])
-  private static let names = ["Work", "Home", "Play"]
-  private static let devices = 3
-  private static let shops = (1...7).map { "Shop|~|\($0)" }
-  private static let malls = (1...2).map { "Mall|~|\($0)" }
+  static let names = ["Work", "Home", "Play"]
+  static let devices = 3
+  static let shops = (1...7).map { "Shop|~|\($0)" }
+  static let malls = (1...2).map { "Mall|~|\($0)" }
 
-  private struct Device {
+  struct Device {
     var store: Store
     var clock: ShredStage.Clock
-    let plain = UniqueOracle.PlainDevice(UniqueHistory.schema)
+    let plain: UniqueOracle.PlainDevice
   }
 
   private var random: SplitMix64
-  private var devices: [Device] = []
-  private var log: [String] = []
-  private let time = ShredStage.Clock(1_000_000)
-  private let hasIndex: Bool
+  /// What is played between the steps.
+  var others: OtherSteps
+  private(set) var devices: [Device] = []
+  var log: [String] = []
+  let time = ShredStage.Clock(1_000_000)
+  let hasIndex: Bool
 
   private init(_ seed: UInt64, _ planted: PlantedFault) throws {
     random = SplitMix64(seed: seed)
+    others = OtherSteps(seed)
     hasIndex = seed % 8 == 3
+    var schema = Self.schema
+    schema.entities[1].deleteWins = seed % 8 == 4
     for number in 0..<Self.devices {
       let clock = ShredStage.Clock(Int64(number) * 20_000 - 20_000)
       var options = StoreOptions()
@@ -48,9 +56,9 @@ package final class UniqueHistory {
       options.mintReplica = { ReplicaID(high: UInt64(number + 1), low: 7) }
       let time = time
       options.now = { Date(timeIntervalSince1970: Double(max(1, time.value + clock.value)) / 1000) }
-      let store = try Store(inMemory: Self.schema, options: options)
+      let store = try Store(inMemory: schema, options: options)
       if hasIndex { try store.write { try $0.execute(sql: "CREATE UNIQUE INDEX own ON Shop(note)") } }
-      devices.append(Device(store: store, clock: clock))
+      devices.append(Device(store: store, clock: clock, plain: UniqueOracle.PlainDevice(schema)))
     }
   }
 
@@ -64,6 +72,7 @@ package final class UniqueHistory {
       time.value += 1000
       try step(device)
       try check(device)
+      if others.isNext(25) { try another() }
     }
     for _ in 0..<2 {
       for one in devices.indices {
@@ -144,7 +153,7 @@ package final class UniqueHistory {
   }
 
   /// One statement. What SQLite refuses for a unique value changes nothing, and anything else is a failure.
-  private func write(_ device: Int, _ sql: String, _ values: [DatabaseValue]) throws {
+  func write(_ device: Int, _ sql: String, _ values: [DatabaseValue]) throws {
     log.append("\(device) \(sql) \(values)")
     let store = devices[device].store
     let (vector, before) = (try store.vector, try rows(store))
@@ -157,7 +166,7 @@ package final class UniqueHistory {
     }
   }
 
-  private func restore(_ device: Int, _ name: String) throws {
+  func restore(_ device: Int, _ name: String) throws {
     log.append("\(device) restores \(name)")
     let store = devices[device].store
     let before = try holders(store)
@@ -199,7 +208,7 @@ package final class UniqueHistory {
 
   // MARK: Checks
 
-  private func rows(_ store: Store) throws -> [String: [String: Value]] {
+  func rows(_ store: Store) throws -> [String: [String: Value]] {
     try store.read { db in
       var found: [String: [String: Value]] = [:]
       for row in try Row.fetchAll(db, sql: "SELECT * FROM Shop") {
@@ -211,7 +220,7 @@ package final class UniqueHistory {
     }
   }
 
-  private func check(_ device: Int) throws {
+  func check(_ device: Int) throws {
     let store = devices[device].store
     let report = try store.verify()
     guard report.isSound else { throw UniqueFailure(report.problems.joined(separator: "; ")) }
@@ -258,7 +267,7 @@ package final class UniqueHistory {
 }
 
 /// A check that has failed.
-private struct UniqueFailure: Error, CustomStringConvertible {
+struct UniqueFailure: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }
 }
