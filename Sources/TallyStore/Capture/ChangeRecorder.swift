@@ -109,6 +109,8 @@ final class ChangeRecorder {
 
   /// Says where the columns stand that the transaction has moved; nil when it is over.
   func noteMoved(_ now: [String: Layout]?) {
+    // Another row may have its number.
+    notes.lastInsertion = nil
     for (name, layout) in layouts { layout.hasMoved = now.map { $0[name]?.hasPositions(of: layout) != true } ?? false }
   }
 

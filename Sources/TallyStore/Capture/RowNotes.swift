@@ -31,13 +31,14 @@ struct RowNotes {
       }
     }
 
-    /// The notes by row, those of one row together and in their order.
-    func groups() -> [Range<Int>] {
+    /// The notes by number, those of one row together and in their order. `isOfSameRow` says whether a note is of the
+    /// same row as the one before it, which has the same number.
+    func groups(_ isOfSameRow: (Int) throws -> Bool) rethrows -> [Range<Int>] {
       var groups: [Range<Int>] = []
       var start = 0
       while start < rows.count {
         var end = start + 1
-        while end < rows.count, rows[end] == rows[start] { end += 1 }
+        while end < rows.count, rows[end] == rows[start], try isOfSameRow(end) { end += 1 }
         groups.append(start..<end)
         start = end
       }
@@ -58,7 +59,7 @@ struct RowNotes {
   private static let insertion = UInt32.max
   /// By the kind; there are few.
   private var tables: [(kind: KindNumber, table: Table)] = []
-  private var lastInsertion: (kind: Int, row: Int64)?
+  var lastInsertion: (kind: Int, row: Int64)?
   private let bytes = NoteBytes()
   /// The error of a hook, which cannot throw.
   var failure: (any Error)?
@@ -152,10 +153,10 @@ struct RowNotes {
   }
 
   /// The keys of rows that were there before and were deleted or got another key, even if they have a row again.
-  func deletedKeys(_ kind: KindNumber) throws -> Set<[UInt8]> {
+  func deletedKeys(_ kind: KindNumber, isMadeAgain: Bool = false) throws -> Set<[UInt8]> {
     var keys = Set<[UInt8]>()
     guard table(kind)?.hasDeletions == true else { return keys }
-    try forEachRow(kind) { _, _, deletedKey in if let key = deletedKey { keys.insert(key) } }
+    try forEachRow(kind, isMadeAgain: isMadeAgain) { _, _, deletedKey in if let key = deletedKey { keys.insert(key) } }
     return keys
   }
 
@@ -169,14 +170,20 @@ struct RowNotes {
   typealias Reading = (RowID, consuming PendingWrite.Image?, consuming [UInt8]?) throws -> Void
 
   /// Each row of a kind once; the last ones first: of a large transaction they are the ones that SQLite's cache still
-  /// has.
-  func forEachRow(_ kind: KindNumber, _ body: Reading) throws {
+  /// has. If the table `isMadeAgain`, a number may be that of several rows, which have different clocks.
+  func forEachRow(_ kind: KindNumber, isMadeAgain: Bool = false, _ body: Reading) throws {
     guard let table = table(kind)?.sorted() else { return }
     guard !table.isAscending else {
       for index in table.rows.indices.reversed() { try read(table, index, body) }
       return
     }
-    for group in table.groups().reversed() { try read(table, group, body) }
+    let groups = try table.groups { try !isMadeAgain || clock(table.places[$0]) == clock(table.places[$0 - 1]) }
+    for group in isMadeAgain ? groups : groups.reversed() { try read(table, group, body) }
+  }
+
+  /// The clock in a note; nil for a row that was not there.
+  private func clock(_ place: UInt32) throws -> InlineClock? {
+    place == Self.insertion ? nil : try bytes.note(at: place).clock
   }
 
   private func read(_ table: Table, _ group: Range<Int>, _ body: Reading) throws {
@@ -217,38 +224,62 @@ struct RowNotes {
 /// The writes that the hook noted, for `Capture`.
 struct RecordedRows: WrittenRows {
   private let notes: RowNotes
-  private let records: [KindNumber: RecordKind]
-  private let links: [KindNumber: LinkKind]
+  private let reader: StateReader
+  /// The order of the tables before the transaction; nil if it cannot have made any again.
+  private let tablesBefore: TableOrder?
 
-  init(_ notes: RowNotes, _ catalog: Catalog) {
-    (self.notes, records, links) = (notes, catalog.records, catalog.links)
+  init(_ notes: RowNotes, _ reader: StateReader, since tables: TableOrder?) {
+    (self.notes, self.reader, tablesBefore) = (notes, reader, tables)
   }
 
   func forEachWrite(records: (PendingWrite) throws -> Void, links: (PendingWrite) throws -> Void) throws {
     if let failure = notes.failure { throw failure }
-    for kind in notes.kinds where self.records[kind] != nil { try forEachWrite(kind, records) }
-    for kind in notes.kinds where self.links[kind] != nil { try forEachWrite(kind, links) }
+    for kind in notes.kinds where reader.catalog.records[kind] != nil { try forEachWrite(kind, records) }
+    for kind in notes.kinds where reader.catalog.links[kind] != nil { try forEachWrite(kind, links) }
   }
 
   private func forEachWrite(_ kind: KindNumber, _ body: (PendingWrite) throws -> Void) throws {
     let mayHaveMoved = notes.mayHaveMoved(kind)
-    let moved = mayHaveMoved ? try notes.deletedKeys(kind) : []
-    try notes.forEachRow(kind) { row, before, deletedKey in
+    var numbers = try numbers(kind)
+    let isMadeAgain = numbers != nil
+    let moved = mayHaveMoved ? try notes.deletedKeys(kind, isMadeAgain: isMadeAgain) : []
+    try notes.forEachRow(kind, isMadeAgain: isMadeAgain) { noted, before, deletedKey in
+      let clock = isMadeAgain ? before?.clock.withBytes { Value.blob(Array($0)) } : nil
+      // Each row once, whatever numbers it was noted by.
+      let row = isMadeAgain ? numbers?.removeValue(forKey: clock ?? .integer(Int64(noted.rawValue))) : noted
       if let key = deletedKey {
         let text = key.withUnsafeBufferPointer { String(valid: $0) }
-        try body(
-          PendingWrite(kind: kind, key: text ?? "", deletedRow: mayHaveMoved ? nil : row, before: before))
-        // Another one may have come in its place.
-        guard !moved.isEmpty else { return }
+        let deletedRow = mayHaveMoved || isMadeAgain ? nil : noted
+        try body(PendingWrite(kind: kind, key: text ?? "", deletedRow: deletedRow, before: before))
+        // Another one may have come in its place, or carry its clock.
+        guard !moved.isEmpty, let row else { return }
         return try body(PendingWrite(kind: kind, row: row, before: nil, except: moved))
       }
-      try body(PendingWrite(kind: kind, row: row, before: before, except: moved))
+      if let row { try body(PendingWrite(kind: kind, row: row, before: before, except: moved)) }
     }
+  }
+
+  /// The numbers that rows have now in a table that the transaction has made again: by their clocks, with which they
+  /// were copied, and of rows without one by these numbers. Rows that share a clock are left out: what is not captured
+  /// here the next transaction looks for. Nil for any other table. Cost: reads the clocks of the table.
+  private func numbers(_ kind: KindNumber) throws -> [Value: RowID]? {
+    guard let tablesBefore, let table = reader.catalog.table(of: kind),
+      try TableOrder(reader.connection).hasMadeAnew(table, since: tablesBefore)
+    else { return nil }
+    let query = try SQLStatement(
+      reader.connection,
+      """
+      SELECT max(rowid), ifnull(nullif(tally_clock, \(InlineClock.unstampedSQL)), rowid) FROM main."\(table)"
+        GROUP BY 2 HAVING count(*) = 1
+      """)
+    var numbers: [Value: RowID] = [:]
+    while try query.step() { numbers[query.value(1)] = query.number(0) }
+    return numbers
   }
 
   func namesBefore() throws -> Set<String> {
     var names = Set<String>()
-    for kind in notes.kinds where records[kind] != nil {
+    for kind in notes.kinds where reader.catalog.records[kind] != nil {
       for key in try notes.deletedKeys(kind) {
         if let name = String(validating: key, as: UTF8.self) { names.insert(name) }
       }

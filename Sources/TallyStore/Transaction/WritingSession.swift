@@ -301,7 +301,8 @@ final class WritingSession {
   func takeWrites(_ origin: Capture.Origin) throws -> (any WrittenRows)? {
     try checkIsOpen()
     if origin != .outside, let recorder {
-      return recorder.take().map { RecordedRows($0, reader.catalog) }
+      let before = changesSchema || movedVersion != nil ? try tables ?? .kept(connection) : nil
+      return recorder.take().map { RecordedRows($0, reader, since: before) }
     }
     return try PendingTable(connection, reader.catalog, refusals, origin)
   }
@@ -402,8 +403,7 @@ final class WritingSession {
     var order = try TableOrder(connection)
     let anew = before.map { before in reader.catalog.ownTables.filter { order.hasMadeAnew($0, since: before) } }
     try order.complete(connection, reader.catalog)
-    areTablesNoted = areTablesNoted && order == before
-    tables = order
+    (areTablesNoted, tables) = (areTablesNoted && order == before, order)
     return Set(anew ?? [])
   }
 

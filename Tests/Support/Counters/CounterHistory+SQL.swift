@@ -147,18 +147,24 @@ extension CounterHistory {
     try play(device, [add])
   }
 
-  /// The table is made again while additions to it are not captured yet: another program adds in one transaction and
-  /// copies the table in another.
+  /// The table is made again while additions to it are not captured yet: by the app, in the transaction that adds, or
+  /// by another program, which adds in one transaction and copies the table in another.
   private func rebuild(_ device: Int, _ key: String) throws {
-    guard let files else { return try changeTable(device, key) }
     let before = try numbers(device)
     let sql = "UPDATE Tile SET n = n + 4 WHERE id = \(try id(key))"
     log.append("\(device): \(sql), and the table is made again")
-    try stores[device].close()
-    try files.run(device, sql)
-    try files.rebuild(device, adding: 0)
-    stores[device] = try files.open(device)
-    try stores[device].write { _ in }
+    if let files, others.chance(50) {
+      try stores[device].close()
+      try files.run(device, sql)
+      try files.rebuild(device, adding: 0)
+      stores[device] = try files.open(device)
+      try stores[device].write { _ in }
+    } else {
+      try stores[device].write { db in
+        try db.execute(sql: sql)
+        try CounterFiles.rebuild(db, adding: 0)
+      }
+    }
     try noteDifferences(device, before)
   }
 
