@@ -218,7 +218,7 @@ struct TextDecoder {
     return stretches
   }
 
-  /// Calls `body` with each part of which the same is known: its place, its length, and the dots.
+  /// Calls `body` for each part whose elements have the same dots: its place, its length, and the dots.
   private mutating func forEachPart(
     _ pieces: inout TextRowReader, _ deletions: inout TextRowReader,
     _ body: (UInt32, UInt32, TextDots?, TextDots?) -> Void
@@ -321,7 +321,8 @@ private struct TextRowReader {
     (rest, self.vias, row, end) = (count, vias, nil, 0)
   }
 
-  /// What a length says: with the step as its lowest bit, or in three.
+  /// The count and the step that a coded length holds: of what was written the lowest bit is the step; of what was
+  /// deleted the remainder by three is the step plus one.
   func countAndStep(_ length: UInt64) -> (UInt64, Int8) {
     isWritten ? (length >> 1, Int8(length & 1)) : (length / 3, Int8(length % 3) - 1)
   }

@@ -29,7 +29,7 @@ package struct TextRun: Sendable {
 
     /// The element that it hangs at; nil for one that stands by itself.
     package var parent: TextElement? { if case .at(let parent, _) = place { parent } else { nil } }
-    /// The side of the parent; right if there is none.
+    /// The side of its parent on which the run hangs; right if it has no parent.
     package var side: Side { if case .at(_, let side) = place { side } else { .right } }
     /// The stamp of what the run says: of an insert's text, or of a base.
     package var stamp: Stamp? { if case .alone(let stamp) = place { stamp } else { nil } }

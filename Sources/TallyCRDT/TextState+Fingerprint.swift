@@ -45,7 +45,7 @@ private struct TextHasher {
     return CellHasher(name: name, stamp: latest).hash(.textEdit, field, via)
   }
 
-  /// What a run contributes, as far as a change of elements in a range can change it.
+  /// The part of a run's contribution that changing the elements in a range can change.
   func run(_ run: TextRun, touching range: Range<UInt32>) -> Fingerprint {
     var sum = origin(of: run)
     guard !range.isEmpty else { return sum }
