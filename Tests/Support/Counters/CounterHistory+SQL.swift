@@ -194,16 +194,9 @@ extension CounterHistory {
   }
 
   private func settings(_ device: Int) throws {
-    let store = stores[device]
-    switch others.below(4) {
-    case 0:
-      log.append("\(device) VACUUM")
-      try store.writeWithoutTransaction { try $0.execute(sql: "VACUUM") }
-    case 1:
-      let isOn = others.chance(70)
-      log.append("\(device) recursive_triggers \(isOn)")
-      try store.writeWithoutTransaction { try $0.execute(sql: "PRAGMA recursive_triggers = \(isOn ? "ON" : "OFF")") }
-    case 2 where files == nil:
+    switch try others.changeSetting(of: stores[device]) {
+    case .changed(let setting): log.append("\(device) \(setting)")
+    case .trigger(isThere: true) where files == nil:
       // Programs that write to files have no function of this name.
       try play(
         device,
@@ -213,7 +206,7 @@ extension CounterHistory {
           BEGIN UPDATE Tile SET m = m + 1 WHERE id = NEW.id; END
           """
         ])
-    default: try play(device, ["DROP TRIGGER IF EXISTS \(Self.app)"])
+    case .trigger: try play(device, ["DROP TRIGGER IF EXISTS \(Self.app)"])
     }
   }
 

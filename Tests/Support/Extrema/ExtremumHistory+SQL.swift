@@ -202,16 +202,9 @@ extension ExtremumHistory {
   }
 
   private func settings(_ device: Int) throws {
-    let store = stores[device]
-    switch others.below(4) {
-    case 0:
-      log.append("\(device) VACUUM")
-      try store.writeWithoutTransaction { try $0.execute(sql: "VACUUM") }
-    case 1:
-      let isOn = others.chance(70)
-      log.append("\(device) recursive_triggers \(isOn)")
-      try store.writeWithoutTransaction { try $0.execute(sql: "PRAGMA recursive_triggers = \(isOn ? "ON" : "OFF")") }
-    case 2:
+    switch try others.changeSetting(of: stores[device]) {
+    case .changed(let setting): log.append("\(device) \(setting)")
+    case .trigger(isThere: true):
       try play(
         device,
         [
@@ -220,7 +213,7 @@ extension ExtremumHistory {
           BEGIN UPDATE Tile SET best = best + 1 WHERE id = NEW.id; END
           """
         ])
-    default: try play(device, ["DROP TRIGGER IF EXISTS app_follow"])
+    case .trigger: try play(device, ["DROP TRIGGER IF EXISTS app_follow"])
     }
   }
 }

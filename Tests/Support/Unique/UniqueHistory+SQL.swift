@@ -192,17 +192,10 @@ extension UniqueHistory {
   }
 
   private func settings(_ device: Int) throws {
-    let store = devices[device].store
-    switch others.below(4) {
-    case 0:
-      log.append("\(device) VACUUM")
-      try store.writeWithoutTransaction { try $0.execute(sql: "VACUUM") }
-    case 1:
-      let isOn = others.chance(70)
-      log.append("\(device) recursive_triggers \(isOn)")
-      try store.writeWithoutTransaction { try $0.execute(sql: "PRAGMA recursive_triggers = \(isOn ? "ON" : "OFF")") }
-    case 2:
-      // Whoever is inserted without a name gets one by a trigger.
+    switch try others.changeSetting(of: devices[device].store) {
+    case .changed(let setting): log.append("\(device) \(setting)")
+    case .trigger(isThere: true):
+      // A shop that is inserted without a name gets one by a trigger.
       try play(
         device,
         [
@@ -211,7 +204,7 @@ extension UniqueHistory {
           BEGIN UPDATE OR IGNORE Shop SET name = 'Play' WHERE id = NEW.id; END
           """
         ])
-    default: try play(device, ["DROP TRIGGER IF EXISTS app_names"])
+    case .trigger: try play(device, ["DROP TRIGGER IF EXISTS app_names"])
     }
   }
 }
