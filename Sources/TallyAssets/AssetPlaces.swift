@@ -126,6 +126,7 @@ package struct AssetPlaces: Sendable {
       for name in news {
         try db.execute(
           sql: "INSERT OR REPLACE INTO reached VALUES(?, ?, ?)", arguments: [place, name, Self.seconds(now)])
+        try db.execute(sql: "DELETE FROM refused WHERE place = ? AND name = ?", arguments: [place, name])
       }
     }
   }

@@ -200,7 +200,10 @@ extension AssetFolder {
       var status = stat()
       guard lstat(file.path, &status) == 0, Self.modified(status) == file.modified else { return false }
       try step()
-      guard rename(file.path, "\(path)/damaged/\(file.hash).\(file.type)") == 0 || errno == ENOENT else {
+      // What is put aside stays for as long as if it had just been added.
+      guard
+        touch(file.path) && rename(file.path, "\(path)/damaged/\(file.hash).\(file.type)") == 0 || errno == ENOENT
+      else {
         throw AssetError.posix(.unwritable, "put a damaged file aside")
       }
       return true

@@ -15,10 +15,13 @@
     private static let writers = 20
     private static let batch = 8
 
-    /// What was acknowledged, and how many of it there are to be.
+    /// What was acknowledged, how many of it there are to be, and after how many kills.
     private final class Ledger: Sendable {
       private let names = Mutex<Set<String>>([])
+      private let kills = Mutex(0)
       let target: Int
+      /// Between two kills there are some hundreds of puts, and more where the machine is busy.
+      private var leastKills: Int { max(10, target / 2_000) }
       /// How many there are now, each time that there are more.
       let counts: AsyncStream<Int>
       private let feed: AsyncStream<Int>.Continuation
@@ -29,7 +32,9 @@
       }
 
       var all: Set<String> { names.withLock { $0 } }
-      var isFull: Bool { names.withLock { $0.count >= target } }
+      var isFull: Bool { names.withLock { $0.count >= target } && kills.withLock { $0 >= leastKills } }
+
+      func addKill() { kills.withLock { $0 += 1 } }
 
       func add(_ name: String) {
         feed.yield(
@@ -90,7 +95,7 @@
       try await expectNothingLost(Rounds.longChaos, kind)
     }
 
-    /// Puts until so many are acknowledged, and kills meanwhile.
+    /// Puts until so many are acknowledged, and kills meanwhile, ten times at least.
     private func expectNothingLost(_ count: Int, _ kind: StorageKind) async throws {
       let cluster = kind == .postgres ? try await PostgresCluster.start() : nil
       let place = try await StoragePlace(kind, in: cluster)
@@ -120,11 +125,11 @@
             (process, port) = try await relay(place, port)
           }
           kills += 1
+          ledger.addKill()
+          if ledger.isFull { break }
         }
         try await group.waitForAll()
       }
-      // Between two kills there are some hundreds of puts; more where the machine is busy.
-      #expect(kills >= max(10, count / 2_000))
       #expect(await process.end(SIGTERM) == 0, "\(process.errorText)")
       if kind == .sqlite {
         let check = try await Tool.run("relay", "check", "--data", "relay.sqlite", in: place.folder)

@@ -142,6 +142,36 @@ import Testing
 
   // MARK: The device's own
 
+  /// A device that has found an entry wrong, and has the file since, puts it once.
+  @Test func whatWasFoundWrongIsPutOnce() throws {
+    let (a, b) = (try Place(), try Place())
+    let mailbox = try shared(a)
+    let name = try a.store.assets.add(bytes, type: "jpg")
+    try a.person("avatar", name)
+    try a.store.sync(through: mailbox)
+    try Data(count: bytes.count).write(to: mailbox.url.appendingPathComponent(entry(name)))
+    #expect(try b.store.sync(through: mailbox).assets.issues.map(\.code) == ["wrongContent"])
+    #expect(try b.store.assets.add(bytes, type: "jpg") == name)
+    #expect(try b.store.sync(through: mailbox).assets.written == [name])
+    let again = try b.store.sync(through: mailbox)
+    #expect(again.assets.written == [] && again.assets.unsent == 0)
+  }
+
+  /// A folder is no word of a device's.
+  @Test func aFolderUnderTheNameOfADoubtIsNone() throws {
+    let a = try Place()
+    let mailbox = try shared(a)
+    let name = try a.store.assets.add(bytes, type: "jpg")
+    try a.person("avatar", name)
+    try a.store.sync(through: mailbox)
+    let folder = mailbox.url.appendingPathComponent(entry(name) + ".wrong/inside")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    for _ in 0..<2 {
+      let report = try a.store.sync(through: mailbox)
+      #expect(report.assets.written == [] && report.assets.unsent == 0 && report.assets.issues == [])
+    }
+  }
+
   @Test(arguments: [false, true]) func anOwnDamagedFileIsPutAsideAndComesAgain(fromPeer: Bool) throws {
     let (a, b) = (try Place(), try Place())
     let mailbox = try shared(a)

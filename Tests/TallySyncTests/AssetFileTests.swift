@@ -196,6 +196,23 @@ import Testing
     #expect(try place.names.contains("damaged/\(bad.hash).txt"))
   }
 
+  /// However old the file was: it may be the only copy, and be readable again.
+  @Test func whatIsPutAsideStaysForAWeek() throws {
+    let place = try Place()
+    let name = try place.store.assets.add(Data("bad".utf8), type: "txt")
+    try place.person("photo", name)
+    let url = try #require(try place.store.assets.url(of: name))
+    try Data("BAD".utf8).write(to: url)
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date(timeIntervalSinceNow: -30 * 86_400)], ofItemAtPath: url.path)
+    #expect(try place.store.assets.verify().damaged == [name])
+    for day in 0..<10 {
+      place.clock.value = Double(day)
+      try place.store.assets.collect()
+      #expect(try place.names.contains("damaged/\(name.hash).txt") == (day < 8), "day \(day)")
+    }
+  }
+
   // MARK: Collecting
 
   /// Others may have the name of a file that a row has named, and no place has the file. One that only waits for a row

@@ -61,7 +61,7 @@
       return try await reading.run { session in
         try session.transaction {
           if try Self.removeLeftContent(session) { return true }
-          if seconds != nil, try Self.dropExpired(session, time) || Self.setBack(session, time) { return true }
+          if seconds != nil, try Self.dropExpired(session, time) { return true }
           let due = try session.execute(
             """
             SELECT number FROM tally_relay.space
@@ -106,33 +106,6 @@
         )
         UPDATE tally_relay.space SET bytes = bytes - (SELECT COALESCE(SUM(counted), 0)::bigint FROM dropped)
         WHERE number = $2
-        """, [time, .integer(space)])
-      return true
-    }
-
-    /// What was deleted, or uploaded last, at a time that is still to come is kept from now on, and not from then: of
-    /// one space, whose row it has before all others.
-    /// - Returns: whether there was one, to which nothing else writes just now.
-    private static func setBack(_ session: PostgresSession, _ time: PostgresValue) throws -> Bool {
-      // Found once, so that indexes lead to the rows.
-      let future = "(SELECT \(PostgresTime.nowOrFirst) + \(ClockTrust.slack))"
-      let late = "expires > (SELECT \(PostgresTime.nowOrFirst) + \(ClockTrust.slack + RelayStore.uploadSeconds))"
-      let found = try session.execute(
-        """
-        SELECT number FROM tally_relay.space WHERE number IN (
-          (SELECT number FROM tally_relay.space WHERE deleted > \(future) LIMIT 1)
-          UNION ALL (SELECT space FROM tally_relay.upload WHERE \(late) LIMIT \(RelayStore.sliceRows))
-        ) LIMIT 1 FOR UPDATE SKIP LOCKED
-        """, [time])
-      guard let space = try found.first?.integer(0) else { return false }
-      try session.execute(
-        """
-        UPDATE tally_relay.space SET deleted = \(PostgresTime.nowOrFirst) WHERE number = $2 AND deleted > \(future)
-        """, [time, .integer(space)])
-      try session.execute(
-        """
-        UPDATE tally_relay.upload SET expires = \(PostgresTime.nowOrFirst) + \(RelayStore.uploadSeconds)
-        WHERE space = $2 AND \(late)
         """, [time, .integer(space)])
       return true
     }

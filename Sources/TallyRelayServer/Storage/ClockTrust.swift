@@ -4,7 +4,7 @@
   /// wrong time, and have it set right minutes later.
   struct ClockTrust {
     /// How far the two clocks may go apart between two looks.
-    static let slack: Int64 = 60
+    private static let slack: Int64 = 60
     /// The time for which it has to go evenly.
     private let probation: Duration
     private var last: (wall: Int64, time: Duration)?

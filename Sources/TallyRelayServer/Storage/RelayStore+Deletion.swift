@@ -50,8 +50,6 @@
     package func removeSlice(deletedFor seconds: Int64?) async throws -> Bool {
       let time = now()
       let latest: (expiry: Int64, deletion: Int64) = seconds.map { (time, time - $0) } ?? (.min, .min)
-      // What a clock has written that was ahead then.
-      let future = seconds == nil ? nil : time + ClockTrust.slack
       let due = """
         SELECT number FROM space WHERE deleted IS NOT NULL AND (purging IS NOT NULL OR deleted <= ?)
         ORDER BY deleted, number LIMIT 1
@@ -59,11 +57,8 @@
       // Most looks find nothing, and need not wait for those who write.
       let isDue = """
         SELECT EXISTS(SELECT 1 FROM removed) OR EXISTS(SELECT 1 FROM upload WHERE expires <= ?) OR EXISTS(\(due))
-          OR EXISTS(SELECT 1 FROM space WHERE deleted > ?) OR EXISTS(SELECT 1 FROM upload WHERE expires > ?)
         """
-      let arguments: StatementArguments = [
-        latest.expiry, latest.deletion, future, future.map { $0 + Self.uploadSeconds },
-      ]
+      let arguments: StatementArguments = [latest.expiry, latest.deletion]
       guard try await pool.read({ try Bool.fetchOne($0, sql: isDue, arguments: arguments) }) == true else {
         return false
       }
@@ -71,7 +66,6 @@
       return try await commits.write(GroupLimits.groupBytes, to: FileCommits.ownersSpace, grows: false) { db in
         if try Self.removeLeftContent(db) { return true }
         if try Self.dropExpired(db, latest.expiry) { return true }
-        if let future { try Self.setBack(db, from: future, to: time) }
         // It may have been restored in between.
         guard let space = try Int64.fetchOne(db, sql: due, arguments: [latest.deletion]) else { return false }
         try db.execute(
@@ -79,13 +73,6 @@
         try Self.removeRows(db, space)
         return true
       }
-    }
-
-    /// What was deleted, or uploaded last, at a time that is still to come is kept from now on, and not from then.
-    private static func setBack(_ db: Database, from future: Int64, to time: Int64) throws {
-      try db.execute(literal: "UPDATE space SET deleted = \(time) WHERE deleted > \(future)")
-      let (late, expiry) = (future + uploadSeconds, time + uploadSeconds)
-      try db.execute(literal: "UPDATE upload SET expires = \(expiry) WHERE expires > \(late)")
     }
 
     private static func removeRows(_ db: Database, _ space: Int64) throws {

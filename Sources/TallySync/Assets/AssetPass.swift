@@ -94,7 +94,7 @@ struct AssetPass {
     var found: [AssetName: MailboxItem] = [:]
     for item in items where item.state != .removed {
       if let name = AssetFileName(item.name) { found[name.asset] = item }
-      if let name = AssetFileName(doubt: item.name) { doubted.insert(name.asset) }
+      if item.state != .notAFile, let name = AssetFileName(doubt: item.name) { doubted.insert(name.asset) }
     }
     listed = found
     // What has not arrived as a whole may never do so. Where the place tells no sizes, what was put or read counts.
