@@ -5,7 +5,7 @@
 set -euo pipefail
 limits=$(dirname "$0")/instructions-limits.txt
 all=(insert update first commit change delta again apply delete empty open close seed edits deletes exchange
-  refused owned nested owned-delete nested-delete moved counted beside linked listed placed named lensed lensed-insert lensed-edits used-insert used-first
+  refused owned nested owned-delete nested-delete moved counted beside linked listed placed named lensed lensed-insert settled lensed-settled used-insert used-first
   used-delete used-apply)
 gate= json= markdown= workloads=()
 while [ $# -gt 0 ]; do
@@ -54,7 +54,9 @@ before() {
   apply-store) echo delta ;;
   exchange-*) echo edits ;;
   edits-* | deletes-*) echo both ;;
-  lensed-edits-*) echo lensed-both ;;
+  settled-*) echo edited ;;
+  lensed-settled-*) echo lensed-edited ;;
+  lensed-store | lensed-insert-store) echo lensed-rows ;;
   empty-store) echo delete ;;
   linked-* | listed-*) echo teams ;;
   placed-*) echo listed ;;

@@ -103,10 +103,11 @@ package final class AssetDownloading {
     byteCount += bytes.count
   }
 
-  /// Gives the file its name.
+  /// Gives the file its name, and notes with its time that a row names it. `AssetPlaces.noteArrival` comes next.
   /// - Returns: whether it was needed: the app may have added the same file meanwhile.
   /// - Throws: `AssetError` of code `wrongContent` if it is not what the name says; then nothing of it stays. Of code
-  ///   `missing` if it is not complete; then what has come stays. Of code `changed` if another program has removed it.
+  ///   `missing` if it is not complete, or `unwritable`; then what has come stays. Of code `changed` if another program
+  ///   has removed it.
   package func finish() throws -> Bool {
     guard byteCount == name.byteCount else {
       throw AssetError(.missing, "only \(byteCount) of \(name.byteCount) bytes of \(name) have come")
@@ -116,7 +117,7 @@ package final class AssetDownloading {
     guard Self.isOpen(path, as: descriptor) else {
       throw AssetError(.changed, "another program has removed what had come of \(name)")
     }
-    return try folder.put(path, as: name)
+    return try folder.put(path, as: name, from: AssetPlaces(folder))
   }
 
   private var isRight: Bool {

@@ -58,6 +58,12 @@ package struct AssetFolder: Sendable {
   /// Whether there are files, or ever were.
   package var exists: Bool { Self.leadsToFolder(path) }
 
+  /// Whether nothing has the folder's name. A link to a disk that is not there now has it: its files may come back.
+  var isAbsent: Bool {
+    var status = stat()
+    return lstat(path, &status) != 0 && errno == ENOENT
+  }
+
   // MARK: Writing
 
   /// A new file under a name of its own, which is gone if it is not given an asset's name.
@@ -90,11 +96,11 @@ package struct AssetFolder: Sendable {
       try writing.append(bytes)
     }
 
-    /// Gives the file an asset's name, after its bytes have reached the disk.
+    /// Gives the file an asset's name, after its bytes have reached the disk. See `put(_:as:from:)`.
     /// - Returns: whether none was there.
-    func keep(as name: AssetName) throws -> Bool {
+    func keep(as name: AssetName, from places: AssetPlaces? = nil) throws -> Bool {
       guard AssetFolder.sync(descriptor) else { throw AssetError.posix(.unwritable, "write a file to the disk") }
-      let isNew = try folder.put(path, as: name)
+      let isNew = try folder.put(path, as: name, from: places)
       isKept = true
       return isNew
     }
@@ -109,17 +115,23 @@ package struct AssetFolder: Sendable {
   }
 
   /// Gives a complete file its asset's name. It replaces one that is there already, which may be damaged.
+  ///
+  /// With `places` it comes from elsewhere, for a row that names it. If none was there, that is noted with the time of
+  /// this file while no other can take its place: one that the app adds a moment later has another time, and waits for
+  /// a row.
   /// - Returns: whether none was there.
-  func put(_ file: String, as name: AssetName) throws -> Bool {
+  func put(_ file: String, as name: AssetName, from places: AssetPlaces? = nil) throws -> Bool {
     let target = path(of: name)
     let folder = String(target.prefix(upTo: target.lastIndex(of: "/") ?? target.endIndex))
     try make(folder)
     return try locked {
       let isNew = !has(name)
       try step()
-      guard touch(file), try move(file, over: target) else {
-        throw AssetError.posix(.unwritable, "give a file its name")
-      }
+      var status = stat()
+      guard touch(file), lstat(file, &status) == 0 else { throw AssetError.posix(.unwritable, "give a file its name") }
+      // Before it has the name, so that a process which is killed in between leaves no file without the note.
+      if isNew { try places?.note(named: [(name, Self.modified(status))]) }
+      guard try move(file, over: target) else { throw AssetError.posix(.unwritable, "give a file its name") }
       syncFolders(of: target)
       return isNew
     }

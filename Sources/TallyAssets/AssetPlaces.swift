@@ -64,6 +64,9 @@ package struct AssetPlaces: Sendable {
           CREATE TABLE IF NOT EXISTS refused(
             place TEXT NOT NULL, name TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY(place, name))
             WITHOUT ROWID, STRICT;
+          CREATE TABLE IF NOT EXISTS settled(
+            place TEXT NOT NULL, entry TEXT NOT NULL, version TEXT NOT NULL, PRIMARY KEY(place, entry))
+            WITHOUT ROWID, STRICT;
           CREATE TABLE IF NOT EXISTS unnamed(
             place TEXT NOT NULL, name TEXT NOT NULL, days INTEGER NOT NULL, last INTEGER NOT NULL,
             PRIMARY KEY(place, name)) WITHOUT ROWID, STRICT;
@@ -167,6 +170,32 @@ package struct AssetPlaces: Sendable {
     }
   }
 
+  /// Notes the version of a place's entry to which this device has said all that it has to say: it has doubted a file,
+  /// or answered a doubt.
+  package func note(settled entry: String, _ version: String, at place: String) throws {
+    try write { db in
+      try db.execute(sql: "INSERT OR REPLACE INTO settled VALUES(?, ?, ?)", arguments: [place, entry, version])
+    }
+  }
+
+  /// The versions of a place's entries that were noted so.
+  package func settled(at place: String) throws -> [String: String] {
+    try read { db in
+      let rows = try Row.fetchAll(db, sql: "SELECT entry, version FROM settled WHERE place = ?", arguments: [place])
+      return Dictionary(uniqueKeysWithValues: rows.map { ($0["entry"], $0["version"]) })
+    }
+  }
+
+  /// Forgets entries that a place has no more.
+  package func forget(settled entries: some Collection<String>, at place: String) throws {
+    guard !entries.isEmpty else { return }
+    try write { db in
+      for entry in entries {
+        try db.execute(sql: "DELETE FROM settled WHERE place = ? AND entry = ?", arguments: [place, entry])
+      }
+    }
+  }
+
   // MARK: What nothing names
 
   /// Notes which of a place's files nothing here names; the others are forgotten.
@@ -228,11 +257,14 @@ package struct AssetPlaces: Sendable {
     }
   }
 
-  /// Notes that a file has come from elsewhere, and so may be evicted.
+  /// Notes that a file has come from elsewhere (`AssetDownloading.finish`), and so may be evicted; unless the app has
+  /// added it since, also from another process.
   package func noteArrival(_ name: AssetName) throws {
-    try note(named: [name])
     try write { db in
       try db.execute(sql: "DELETE FROM wish WHERE name = ?", arguments: [name])
+      // An addition that comes after this look is noted after it as well.
+      let time = try Int.fetchOne(db, sql: "SELECT added FROM named WHERE name = ?", arguments: [name])
+      guard let time, time == folder.modified(name).map(Self.microseconds) else { return }
       try db.execute(sql: "INSERT OR IGNORE INTO come VALUES(?)", arguments: [name])
     }
   }

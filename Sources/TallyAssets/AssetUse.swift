@@ -111,7 +111,6 @@ extension Assets {
     for name in try source.named(use) where !target.has(name) {
       if try other.add(name, from: source.path(of: name)) { given.append(name) }
     }
-    if !given.isEmpty { try other.places().note(named: given) }
     _ = try other.takeBack(given, since: removals)
   }
 }

@@ -14,6 +14,12 @@ extension Assets {
   /// query each if there is nothing to do. What goes wrong is logged, and done later. Not within a transaction.
   package func finishRemovals() {
     store.finishRemovalsIfPossible()
+    noteNames()
+  }
+
+  /// Notes which files wait for a row no more. What goes wrong is logged: the files then go sooner than they should if
+  /// their rows go before the next note. Costs one query if none waits.
+  package func noteNames() {
     guard store.file != nil, !store.options.isReadOnly else { return }
     do {
       guard try folder.exists, try !places().waiting().isEmpty else { return }
@@ -27,15 +33,15 @@ extension Assets {
   ///
   /// A file that was added after that write may be for a row that is still to be written. It stays for a day at least,
   /// like any other that was added, and is then up to `collect`.
-  /// - Returns: those that it must see to later: all while the store is damaged, or while another program has just
-  ///   written what is not captured yet, and those that a row shows whose content was removed and that SQLite does not
-  ///   let change.
+  /// - Returns: those that it must see to later: all while the store is damaged, while the disk is away to which the
+  ///   folder is a link, or while another program has just written what is not captured yet; and those that a row shows
+  ///   whose content was removed and that SQLite does not let change.
   /// - Throws: the first error, after all files that it does not concern are gone.
   @discardableResult
   func remove(_ files: [AssetName: HybridTime]) throws -> [AssetName: HybridTime] {
     let folder = try folder
     guard try store.doubt()?.level != .damaged else { return files }
-    guard folder.exists else { return [:] }
+    guard folder.exists else { return folder.isAbsent ? [:] : files }
     var failure: (any Error)?
     func attempt<T>(otherwise value: T, _ body: () throws -> T) -> T {
       do { return try body() } catch {

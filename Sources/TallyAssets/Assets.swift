@@ -98,7 +98,7 @@ public struct Assets: Sendable {
     return name
   }
 
-  /// Adds a copy of another store's file, if it is what its name says.
+  /// Adds a copy of another store's file, for a row that names it, if it is what its name says.
   /// - Returns: whether it is.
   func add(_ name: AssetName, from path: String) throws -> Bool {
     let folder = try folder
@@ -109,7 +109,7 @@ public struct Assets: Sendable {
     } catch let error as AssetError where [.missing, .notAFile, .unreadable, .changed].contains(error.code) {
       return false
     }
-    _ = try draft.keep(as: name)
+    _ = try draft.keep(as: name, from: places())
     try noteAddition(name, folder, isNew: false)
     return true
   }

@@ -1,43 +1,12 @@
 #if Relay
   import Foundation
   import GRDB
-  import TallyRelayProtocol
   @testable import TallyRelayServer
-  import TallyWire
   import Testing
 
   /// A relay's file on a disk that is read-only, or that is read-only itself: a relay that serves does not start, and
   /// says why; one that serves already goes on reading.
   @Suite(.cleansUp, .serialized, .timeLimit(.minutes(5))) struct ReadOnlyTests {
-    private static let body = (0..<60_000).map { UInt8(truncatingIfNeeded: $0 &* 37) }
-
-    private func ask(
-      _ method: String, _ name: String, space: String, token: String, port: Int
-    ) async throws -> RawHTTP.Answer {
-      var fields = ["Authorization": "Bearer \(token)"]
-      if method == "PUT" { fields["Content-Digest"] = RelayDigest.field(SHA256.hash(Self.body)) }
-      return try await RawHTTP.send(
-        method, "/v1/spaces/\(space)/entries/\(name)", fields, method == "PUT" ? Self.body : [], port: port)
-    }
-
-    private func start(_ disk: SmallDisk) async throws -> (RelayProcess, Int) {
-      let (relay, line) = try await RelayProcess.start(
-        "relay", "--data", "\(disk.folder.path)/relay.sqlite", "--listen", "127.0.0.1:0",
-        in: try RelayFixture.newFolder())
-      return (relay, try #require(Int(line.split(separator: ":").last ?? "")))
-    }
-
-    private func tool(_ disk: SmallDisk, _ verb: String, _ more: String...) async throws -> Tool.Outcome {
-      let arguments = ["relay", verb, "--data", "\(disk.folder.path)/relay.sqlite"] + more
-      return try await Tool.run(arguments, in: try RelayFixture.newFolder())
-    }
-
-    private struct Token: Decodable {
-      let space: String
-      let token: String
-      let id: String
-    }
-
     /// After a clean end and after a kill, with the log beside the file: the exit code and the words are those of a
     /// read-only disk, nothing is changed, and with a disk that can be written the relay starts and has everything.
     @Test(
@@ -45,30 +14,28 @@
       arguments: [SIGTERM, SIGKILL])
     func aReadOnlyDiskIsNamedAtTheStart(_ end: Int32) async throws {
       let disk = try SmallDisk(mebibytes: 32)
-      var (relay, port) = try await start(disk)
-      let made = try await tool(disk, "token", "--json")
-      let token = try JSONDecoder().decode(Token.self, from: Data(made.output.utf8))
-      #expect(try await ask("PUT", "a", space: token.space, token: token.token, port: port).status == 201)
+      var (relay, port) = try await disk.start()
+      let token = try await disk.token()
+      #expect(try await token.ask("PUT", "a", port).status == 201)
       #expect(await relay.end(end) == (end == SIGKILL ? -SIGKILL : 0))
       try disk.setReadOnly(true)
-      let refused = try await tool(disk, "serve", "--listen", "127.0.0.1:0")
+      let refused = try await disk.tool("serve", "--listen", "127.0.0.1:0")
       #expect(refused.status == 74 && refused.output.isEmpty, "\(refused)")
       #expect(
-        refused.errors.contains("\(disk.folder.path)/relay.sqlite")
-          && refused.errors.contains(String(cString: strerror(EROFS))), "\(refused)")
-      let revoked = try await tool(disk, "revoke", token.id)
+        refused.errors.contains(disk.file) && refused.errors.contains(String(cString: strerror(EROFS))), "\(refused)")
+      let revoked = try await disk.tool("revoke", token.id)
       #expect(revoked.status == 74, "\(revoked)")
       // What only reads needs the log's files, which a clean end has removed.
-      let list = try await tool(disk, "list")
+      let list = try await disk.tool("list")
       if end == SIGKILL {
         #expect(list.status == 0 && list.lines.count == 1, "\(list)")
       } else {
         #expect(list.status == 74 && list.errors.contains("cannot write to"), "\(list)")
       }
       try disk.setReadOnly(false)
-      (relay, port) = try await start(disk)
-      #expect(try await ask("GET", "a", space: token.space, token: token.token, port: port).body == Self.body)
-      #expect(try await ask("PUT", "b", space: token.space, token: token.token, port: port).status == 201)
+      (relay, port) = try await disk.start()
+      #expect(try await token.ask("GET", "a", port).body == RawHTTP.body)
+      #expect(try await token.ask("PUT", "b", port).status == 201)
       #expect(await relay.end(SIGTERM) == 0, "\(relay.errorText)")
     }
 
@@ -77,7 +44,7 @@
     func nothingIsMadeOnAReadOnlyDisk() async throws {
       let disk = try SmallDisk(mebibytes: 4)
       try disk.setReadOnly(true)
-      let refused = try await tool(disk, "serve", "--listen", "127.0.0.1:0")
+      let refused = try await disk.tool("serve", "--listen", "127.0.0.1:0")
       #expect(refused.status == 74 && refused.output.isEmpty, "\(refused)")
       #expect(refused.errors.contains(String(cString: strerror(EROFS))), "\(refused)")
     }
@@ -107,7 +74,7 @@
       try await RelayFixture.run { relay in
         let token = try await relay.token()
         func ask(_ method: String, _ name: String) async throws -> RawHTTP.Answer {
-          try await self.ask(method, name, space: token.space, token: token.token, port: relay.port)
+          try await RawHTTP.ask(method, name, of: token.space, token.token, relay.port)
         }
         let file = try #require(relay.store as? RelayStore)
         func setReadOnly(_ isReadOnly: Bool) async throws {
@@ -120,7 +87,7 @@
           #expect(refused.status == 503 && refused.problem == "storageFailed", "\(refused.head)")
         }
         #expect(relay.log.contains { $0.contains("fault=SQLite: ") })
-        #expect(try await ask("GET", "a").body == Self.body)
+        #expect(try await ask("GET", "a").body == RawHTTP.body)
         let mailbox = try relay.mailbox(token)
         let page = try await mailbox.changes(after: nil)
         #expect(page.items.map(\.name) == ["a"])

@@ -9,65 +9,18 @@
 
   /// What a host can list, and what devices that are out can do with the keys that they had.
   @Suite(.serialized) struct HostileListingTests {
-    /// Ann and Bo share a place.
-    private struct Scene {
-      let fixture: SpaceFixture
-      let ann, bo: SpaceFixture.Device
-      let one, other: Store
-      let place: HostileMailbox
-      let first, second: SealedMailbox
-
-      init(_ kind: MailboxKind) async throws {
-        fixture = try SpaceFixture()
-        ann = try fixture.device("Ann")
-        bo = try fixture.device("Bo", knowing: ann)
-        try ann.space.add(bo.space.records)
-        (one, other) = (try Samples.store("one"), try Samples.store())
-        place = HostileMailbox(kind)
-        (first, second) = (try ann.sealed(place), try bo.sealed(place))
-        try await meet()
-      }
-
-      func meet() async throws {
-        try await one.sync(through: first)
-        try await other.sync(through: second)
-      }
-
-      var key: SpaceKey {
-        get throws {
-          let view = ann.space.view
-          return try #require(view.keys.first { $0.id == view.keyInUse })
-        }
-      }
-
-      /// The file that was put last, with its name in the place.
-      func lastFile() throws -> (name: String, file: SealedFile) {
-        let name = try #require(place.truth.last { $0.name.hasSuffix(".s") }).name
-        return (name, try #require(first.file(name, ann.space.view)))
-      }
-
-      /// A name under the key in use, of a file that does not exist.
-      func name(_ inner: MailboxFileName) throws -> String {
-        let entry = try #require(SealedEntry(inner, byteCount: 100))
-        let signature = [UInt8](repeating: 0, count: 64)
-        return try SealedName(
-          entry, content: SpaceCrypto.digest([1]), by: bo.id, signature: signature, key: try key
-        ).text(tag: ann.space.tag)
-      }
-
-      /// An upload that is none of a store's.
-      func upload(_ number: UInt64, _ bytes: [UInt8]) -> MailboxUpload {
-        let name = MailboxFileName(
-          replica: ReplicaID(high: 1, low: 2), sequence: number, check: number, kind: .delta)
-        return MailboxUpload(name: name.text, bytes: bytes)
-      }
+    /// Bo has taken in what Ann has put.
+    private func scene(_ kind: MailboxKind) async throws -> HostileScene {
+      let scene = try await HostileScene(kind, Samples.store("one"))
+      try await scene.other.sync(through: scene.second)
+      return scene
     }
 
     /// The key in use is enough for a name. If it counted, a device would take its own transactions for put.
     @Test(arguments: [MailboxItem.State.notDownloaded, .notAFile])
     func aNameAloneIsNotListed(_ state: MailboxItem.State) async throws {
-      let scene = try await Scene(.folder)
-      let own = try scene.lastFile().file.entry.name
+      let scene = try await scene(.folder)
+      let own = try scene.file.entry.name
       let forged = try scene.name(
         MailboxFileName(replica: own.replica, sequence: SealedEntry.largest, check: 1, kind: .delta))
       scene.place.show { $0 + [.init(name: forged, bytes: [], state: state)] }
@@ -82,9 +35,9 @@
 
     /// A drive that has taken a file back from this device has it nevertheless.
     @Test func aFileThatWasVerifiedAndIsElsewhereIsListed() async throws {
-      let scene = try await Scene(.folder)
+      let scene = try await scene(.folder)
       try await scene.meet()
-      let (name, file) = try scene.lastFile()
+      let (name, file) = (try scene.shown.name, try scene.file)
       scene.place.show { files in
         files.map { $0.name == name ? .init(name: name, bytes: [], state: .notDownloaded) : $0 }
       }
@@ -96,7 +49,7 @@
 
     @Test(arguments: [MailboxKind.log, .folder])
     func aNameOfALaterVersionIsToldAndNotListed(_ kind: MailboxKind) async throws {
-      let scene = try await Scene(kind)
+      let scene = try await scene(kind)
       scene.place.show { $0 + [.init(name: "tally3-00000000-x-y.s", bytes: [1])] }
       let report = try await scene.one.sync(through: scene.first)
       #expect(report.refused.isEmpty && scene.first.status.refused["tally3-00000000-x-y.s"] == .newerVersion)
@@ -105,7 +58,7 @@
     /// A record of another version that no member has signed is refused like any other.
     @Test(arguments: [MailboxKind.log, .folder])
     func aRecordOfALaterVersionByAStrangerStopsNothing(_ kind: MailboxKind) async throws {
-      let scene = try await Scene(kind)
+      let scene = try await scene(kind)
       let word = try SignedRecord(
         .name(member: nil, "x"), in: scene.fixture.space, by: scene.ann.id, after: scene.ann.space.membership.heads,
         keys: scene.ann.keys)
@@ -123,7 +76,7 @@
 
     @Test(arguments: [MailboxKind.log, .folder])
     func aRecordThatWasCutIsPutAgain(_ kind: MailboxKind) async throws {
-      let scene = try await Scene(kind)
+      let scene = try await scene(kind)
       let record = try #require(scene.place.truth.first { $0.name.hasSuffix(".m") })
       scene.place.damage(record.name) { Array($0.dropLast(1)) }
       try await scene.meet()
@@ -131,7 +84,7 @@
     }
 
     @Test func aRecordThatWasChangedIsPutAgain() async throws {
-      let scene = try await Scene(.folder)
+      let scene = try await scene(.folder)
       let record = try #require(scene.place.truth.first { $0.name.hasSuffix(".m") })
       scene.place.damage(record.name) { $0.map { $0 ^ 1 } }
       try await scene.meet()
@@ -151,7 +104,7 @@
 
     /// No more of what was not opened is in memory than some megabytes.
     @Test func recordsAreOpenedWhileOthersAreRead() async throws {
-      let scene = try await Scene(.folder)
+      let scene = try await scene(.folder)
       let tag = scene.ann.space.tag
       let junk = (0..<6).map { number in
         HostileMailbox.File(
@@ -170,7 +123,7 @@
 
     /// Nor are the beginnings of all files.
     @Test func filesAreVerifiedWhileOthersAreRead() async throws {
-      let scene = try await Scene(.folder)
+      let scene = try await scene(.folder)
       for number in 1...20 {
         _ = try await scene.first.put(scene.upload(UInt64(number), [UInt8](repeating: UInt8(number), count: 66_000)))
       }
@@ -184,7 +137,7 @@
 
     /// What is gone is forgotten, and there is one signature of an upload at a time.
     @Test func notesDoNotGrowForEver() async throws {
-      let scene = try await Scene(.folder)
+      let scene = try await scene(.folder)
       for number in 1...8 { _ = try await scene.first.put(scene.upload(UInt64(number), [UInt8(number)])) }
       _ = try await scene.second.changes(after: nil)
       let count = { scene.bo.records.all.keys.count { $0.hasPrefix("file ") } }
@@ -206,10 +159,10 @@
     /// A name stands for one content and one signature, also where signatures are drawn at random: a host that keeps
     /// everything never has two bodies under one nonce.
     @Test(arguments: [MailboxKind.log, .folder]) func aNameHasOneContent(_ kind: MailboxKind) async throws {
-      let scene = try await Scene(kind)
+      let scene = try await scene(kind)
       let upload = scene.upload(1, [1, 2, 3])
       _ = try await scene.first.put(upload)
-      let name = try scene.lastFile().name
+      let name = try scene.shown.name
       try await scene.place.remove([name])
       // Another upload takes the place of the signature that was noted.
       _ = try await scene.first.put(scene.upload(2, [4]))
@@ -219,11 +172,9 @@
     }
 
     @Test func aNameIsMadeWithTheSignature() async throws {
-      let scene = try await Scene(.folder)
-      let (name, file) = try scene.lastFile()
-      let bytes = try #require(scene.place.truth.first { $0.name == name }).bytes
-      let members = scene.ann.space.view.members
-      let opened = try file.open(first: bytes, members: members)
+      let scene = try await scene(.folder)
+      let (file, members) = (try scene.file, scene.ann.space.view.members)
+      let opened = try file.open(first: scene.shown.bytes, members: members)
       let seal = try SealedFile.seal(
         file.entry, file.key, first: opened.first, whole: opened.whole, by: scene.ann.id, scene.ann.keys)
       let name2 = { (signature: [UInt8]) in
@@ -243,7 +194,7 @@
     /// A removal that comes while records are put: the file is sealed with a key from after it, whose record is there.
     @Test(arguments: [MailboxKind.log, .folder])
     func aKeyIsTakenWhenItsRecordsAreThere(_ kind: MailboxKind) async throws {
-      let scene = try await Scene(kind)
+      let scene = try await scene(kind)
       let old = try scene.key.id
       try scene.ann.space.say(.name(member: nil, "Us"))
       let (space, bo) = (scene.ann.space, scene.bo.id)
@@ -256,7 +207,7 @@
         if isFirst, name.hasSuffix(".m") { try space.say(.remove(.init(devices: [bo]))) }
       }
       _ = try await scene.first.put(scene.upload(1, [1]))
-      let file = try scene.lastFile().file
+      let file = try scene.file
       #expect(file.key.id != old && file.key.id == scene.ann.space.view.keyInUse)
       let there = Set(scene.place.truth.map(\.name))
       #expect(scene.ann.space.recordNames.keys.allSatisfy { there.contains($0.text(tag: space.tag)) })
@@ -264,7 +215,7 @@
 
     @Test(arguments: [MailboxKind.log, .folder])
     func twoCallsForNewsGoOneAfterTheOther(_ kind: MailboxKind) async throws {
-      let scene = try await Scene(kind)
+      let scene = try await scene(kind)
       let second = scene.second
       let counts = try await withThrowingTaskGroup(of: Int.self) { group -> [Int] in
         for _ in 0..<8 { group.addTask { try await second.changes(after: nil).items.count } }
@@ -288,11 +239,41 @@
 
     /// Four bytes could be met by trying names until a cursor fits other members.
     @Test func aCursorTellsMembersAndKeysBySixteenBytes() async throws {
-      let scene = try await Scene(.log)
+      let scene = try await scene(.log)
       let cursor = try #require(try await scene.first.changes(after: nil).cursor)
       #expect(cursor.entry.split(separator: "~").last?.count == 32)
       try scene.ann.space.say(.remove(.init(devices: [scene.bo.id])))
       #expect(try await scene.first.changes(after: cursor).isListing)
+    }
+  }
+
+  extension HostileScene {
+    fileprivate func meet() async throws {
+      try await one.sync(through: first)
+      try await other.sync(through: second)
+    }
+
+    fileprivate var key: SpaceKey {
+      get throws {
+        let view = ann.space.view
+        return try #require(view.keys.first { $0.id == view.keyInUse })
+      }
+    }
+
+    /// A name under the key in use, of a file that does not exist.
+    fileprivate func name(_ inner: MailboxFileName) throws -> String {
+      let entry = try #require(SealedEntry(inner, byteCount: 100))
+      let signature = [UInt8](repeating: 0, count: 64)
+      return try SealedName(
+        entry, content: SpaceCrypto.digest([1]), by: bo.id, signature: signature, key: try key
+      ).text(tag: ann.space.tag)
+    }
+
+    /// An upload that is none of a store's.
+    fileprivate func upload(_ number: UInt64, _ bytes: [UInt8]) -> MailboxUpload {
+      let name = MailboxFileName(
+        replica: ReplicaID(high: 1, low: 2), sequence: number, check: number, kind: .delta)
+      return MailboxUpload(name: name.text, bytes: bytes)
     }
   }
 #endif

@@ -7,47 +7,16 @@
 
   /// What a host can do to a sealed place, and what comes of it: nothing, or a word of it.
   @Suite(.serialized) struct HostileMailboxTests {
-    /// Ann has put something, and Bo is to take it in.
-    private struct Scene {
-      let fixture: SpaceFixture
-      let ann, bo: SpaceFixture.Device
-      let one, other: Store
-      let place: HostileMailbox
-      let first, second: SealedMailbox
-
-      init(_ kind: MailboxKind, items: Int = 1) async throws {
-        fixture = try SpaceFixture()
-        ann = try fixture.device("Ann")
-        bo = try fixture.device("Bo", knowing: ann)
-        try ann.space.add(bo.space.records)
-        (one, other) = (try Store(inMemory: Samples.schema), try Samples.store())
-        try Samples.insertNoise(items, into: one)
-        place = HostileMailbox(kind)
-        (first, second) = (try ann.sealed(place), try bo.sealed(place))
-        try await one.sync(through: first)
-      }
-
-      var file: HostileMailbox.File { get throws { try #require(place.truth.last { $0.name.hasSuffix(".s") }) } }
-
-      /// Bo's store takes in nothing, and its own space is as it was; afterwards the host is honest, and all is well.
-      func expectNothing(_ code: SpaceError.Code? = .malformed, _ name: String? = nil) async throws {
-        let members = bo.space.membership
-        _ = try await other.sync(through: second)
-        #expect(try Samples.names(other).isEmpty && bo.space.membership.present == members.present)
-        if let code { #expect(second.status.refused[try name ?? file.name] == code) }
-        place.show { $0 }
-        for _ in 0..<2 {
-          try await other.sync(through: second)
-          try await one.sync(through: first)
-        }
-        #expect(try Samples.names(other) == Samples.names(one) && !Samples.names(one).isEmpty)
-        #expect(second.status.refused.isEmpty)
-      }
+    /// Bo is to take in so many items.
+    private func scene(_ kind: MailboxKind, items: Int = 1) async throws -> HostileScene {
+      let one = try Samples.store()
+      try Samples.insertNoise(items, into: one)
+      return try await HostileScene(kind, one)
     }
 
     @Test(arguments: [MailboxKind.log, .folder]) func aChangedBitIsRefused(_ kind: MailboxKind) async throws {
-      let scene = try await Scene(kind)
-      let file = try scene.file
+      let scene = try await scene(kind)
+      let file = try scene.shown
       for index in [0, file.bytes.count / 2, file.bytes.count - 1] {
         scene.place.show { files in
           files.map { shown in
@@ -64,8 +33,8 @@
     }
 
     @Test(arguments: [MailboxKind.log, .folder]) func whatIsCutIsRefused(_ kind: MailboxKind) async throws {
-      let scene = try await Scene(kind)
-      let file = try scene.file
+      let scene = try await scene(kind)
+      let file = try scene.shown
       scene.place.show { files in
         files.map { $0.name == file.name ? .init(name: $0.name, bytes: Array($0.bytes.dropLast(1))) : $0 }
       }
@@ -74,11 +43,11 @@
 
     @Test(arguments: [MailboxKind.log, .folder]) func aFileUnderAnotherNameDoesNotOpen(_ kind: MailboxKind) async throws
     {
-      let scene = try await Scene(kind)
-      let old = try scene.file
+      let scene = try await scene(kind)
+      let old = try scene.shown
       try Samples.insert("more", into: scene.one)
       try await scene.one.sync(through: scene.first)
-      let new = try scene.file
+      let new = try scene.shown
       #expect(old.name != new.name)
       scene.place.show { files in
         files.map { file in
@@ -91,8 +60,8 @@
     }
 
     @Test(arguments: [MailboxKind.log, .folder]) func aNameThatWasChangedDoesNotOpen(_ kind: MailboxKind) async throws {
-      let scene = try await Scene(kind)
-      let file = try scene.file
+      let scene = try await scene(kind)
+      let file = try scene.shown
       var letters = Array(file.name.utf8)
       letters[60] = letters[60] == UInt8(ascii: "a") ? UInt8(ascii: "b") : UInt8(ascii: "a")
       let other = String(decoding: letters, as: UTF8.self)
@@ -103,8 +72,8 @@
     }
 
     @Test(arguments: [MailboxKind.log, .folder]) func filesOfAnotherSpaceAreNothing(_ kind: MailboxKind) async throws {
-      let scene = try await Scene(kind)
-      let stranger = try await Scene(kind)
+      let scene = try await scene(kind)
+      let stranger = try await self.scene(kind)
       let strange = stranger.place.truth
       scene.place.show { _ in strange }
       try await scene.expectNothing(nil)
@@ -116,12 +85,8 @@
     @Test(arguments: [MailboxKind.log, .folder]) func aPieceThatWasChangedWithTheKeyIsFound(_ kind: MailboxKind)
       async throws
     {
-      let scene = try await Scene(kind, items: 600)
-      let shown = try scene.file
-      guard case .file(let name) = SealedName.parse(shown.name, tag: scene.ann.space.tag) else {
-        throw SpaceError(.malformed, "")
-      }
-      let file = try #require(scene.first.file(name, scene.ann.space.view))
+      let scene = try await scene(kind, items: 600)
+      let (shown, file) = (try scene.shown, try scene.file)
       #expect(file.pieces.pieceCount > 2)
       // The middle piece is sealed anew, with another content.
       let range = file.pieces.sealedRange(ofPiece: 1)
@@ -146,8 +111,8 @@
     }
 
     @Test(arguments: [MailboxKind.log, .folder]) func piecesInAnotherOrderAreRefused(_ kind: MailboxKind) async throws {
-      let scene = try await Scene(kind, items: 600)
-      let file = try scene.file
+      let scene = try await scene(kind, items: 600)
+      let file = try scene.shown
       let size = SealedPieces.sealedPieceBytes
       scene.place.show { files in
         files.map { shown in
@@ -166,7 +131,7 @@
     }
 
     @Test(arguments: [MailboxKind.log, .folder]) func fewerFilesAreOnlyADelay(_ kind: MailboxKind) async throws {
-      let scene = try await Scene(kind)
+      let scene = try await scene(kind)
       scene.place.show { files in files.filter { $0.name.hasSuffix(".m") } }
       try await scene.expectNothing(nil)
     }
@@ -174,7 +139,7 @@
     /// Without the record of a key its files wait, and say so.
     @Test(arguments: [MailboxKind.log, .folder]) func aRecordThatIsHeldBackIsWaitedFor(_ kind: MailboxKind) async throws
     {
-      let scene = try await Scene(kind)
+      let scene = try await scene(kind)
       scene.place.show { files in files.filter { $0.name.hasSuffix(".s") } }
       _ = try await scene.other.sync(through: scene.second)
       #expect(scene.second.status.waitsForKey > 0)
@@ -183,7 +148,7 @@
     }
 
     @Test(arguments: [MailboxKind.log, .folder]) func aRecordThatWasChangedIsRefused(_ kind: MailboxKind) async throws {
-      let scene = try await Scene(kind)
+      let scene = try await scene(kind)
       let known = Set(scene.bo.space.recordNames.keys.map { $0.text(tag: scene.bo.space.tag) })
       let record = try #require(scene.place.truth.first { $0.name.hasSuffix(".m") && !known.contains($0.name) })
       scene.place.show { files in
@@ -199,7 +164,7 @@
     @Test(arguments: [MailboxKind.log, .folder]) func aPlaceThatWasSetBackIsFilledAgain(_ kind: MailboxKind)
       async throws
     {
-      let scene = try await Scene(kind)
+      let scene = try await scene(kind)
       let names = scene.place.truth.map(\.name)
       try await scene.place.remove(names)
       scene.place.show { $0 }
@@ -215,12 +180,8 @@
     @Test(arguments: [MailboxKind.log, .folder]) func aFileOfAStrangerWithTheKeyIsRefused(_ kind: MailboxKind)
       async throws
     {
-      let scene = try await Scene(kind)
-      let shown = try scene.file
-      guard case .file(let name) = SealedName.parse(shown.name, tag: scene.ann.space.tag) else {
-        throw SpaceError(.malformed, "")
-      }
-      let file = try #require(scene.first.file(name, scene.ann.space.view))
+      let scene = try await scene(kind)
+      let (shown, file) = (try scene.shown, try scene.file)
       let opened = try file.open(first: shown.bytes, members: scene.ann.space.view.members)
       let stranger = MemberKeys()
       // In Ann's name, and in its own.
@@ -238,6 +199,23 @@
         #expect(scene.second.status.refused[shown.name] == code)
       }
       try await scene.expectNothing(nil)
+    }
+  }
+
+  extension HostileScene {
+    /// Bo's store takes in nothing, and its own space is as it was; afterwards the host is honest, and all is well.
+    fileprivate func expectNothing(_ code: SpaceError.Code? = .malformed, _ name: String? = nil) async throws {
+      let members = bo.space.membership
+      _ = try await other.sync(through: second)
+      #expect(try Samples.names(other).isEmpty && bo.space.membership.present == members.present)
+      if let code { #expect(second.status.refused[try name ?? shown.name] == code) }
+      place.show { $0 }
+      for _ in 0..<2 {
+        try await other.sync(through: second)
+        try await one.sync(through: first)
+      }
+      #expect(try Samples.names(other) == Samples.names(one) && !Samples.names(one).isEmpty)
+      #expect(second.status.refused.isEmpty)
     }
   }
 #endif

@@ -11,17 +11,28 @@
       static let keys = SpaceRecord.PublicKeys(
         signing: ModelSet.digest(0, 0), sealing: ModelSet.digest(0, 0))
 
-      init() { _ = say("R", .genesis(.init(recovery: Self.keys, name: "")), after: []) }
+      /// Devices have joined by the words, one after the other.
+      init(_ devices: String...) {
+        say("R", .genesis(.init(recovery: Self.keys, name: "")), after: [])
+        for device in devices { join(device) }
+      }
+
+      /// Ann has removed a thief, who may pretend to know only the heads from before.
+      static func ofTheft(kept: [SpaceDigest] = []) -> (story: Story, before: [SpaceDigest]) {
+        var story = Story("ann", "thief")
+        let before = story.heads
+        story.remove("ann", "thief", kept: kept)
+        return (story, before)
+      }
 
       @discardableResult
       mutating func say(
         _ author: String, _ operation: SpaceRecord.Operation, after: [SpaceDigest]? = nil
       ) -> SpaceDigest {
         let id = ModelSet.digest(records.count + 1, 0)
-        let heads = Membership(of: records).heads
         records.append(
           SpaceRecord(
-            id: id, author: ModelSet.member(author), parents: (after ?? Array(heads)).sorted(), operation: operation))
+            id: id, author: ModelSet.member(author), parents: (after ?? heads).sorted(), operation: operation))
         return id
       }
 
@@ -46,15 +57,15 @@
       }
 
       var meaning: Membership { Membership(of: records) }
+      var heads: [SpaceDigest] { Array(meaning.heads) }
       var present: [String] {
         meaning.present.map { String(decoding: $0.bytes.prefix { $0 != 0 }, as: UTF8.self) }.sorted()
       }
     }
 
     @Test func twoThatRemoveEachOtherAreBothOut() {
-      var story = Story()
-      for name in ["ann", "bo", "cy"] { story.join(name) }
-      let heads = Array(story.meaning.heads)
+      var story = Story("ann", "bo", "cy")
+      let heads = story.heads
       story.remove("ann", "bo", after: heads)
       story.remove("bo", "ann", after: heads)
       #expect(story.present == ["cy"])
@@ -63,11 +74,9 @@
     /// A lost phone had made the link by which the device came that removes it. Its thief uses the link once more, the
     /// close leaves out the honest device, and the removal still counts.
     @Test func aCloseUndoesNoRemoval() {
-      var story = Story()
-      story.join("phone")
-      story.join("desk")
+      var story = Story("phone", "desk")
       let link = story.invite("phone")
-      let before = Array(story.meaning.heads)
+      let before = story.heads
       story.join("laptop", by: link, after: before)
       let removal = story.remove("laptop", "phone")
       let thief = story.join("thief", by: link, after: before)
@@ -79,10 +88,9 @@
     }
 
     @Test func whoFindsAUsedLinkIsOutAndCannotUndoTheClose() {
-      var story = Story()
-      story.join("ann")
+      var story = Story("ann")
       let link = story.invite("ann")
-      let before = Array(story.meaning.heads)
+      let before = story.heads
       story.join("bo", by: link)
       story.say("ann", .close(invitation: link))
       let found = story.join("finder", by: link, after: before)
@@ -99,22 +107,14 @@
 
     /// A removed device that pretends to know nothing has not seen them come.
     @Test func whoComesKnowingOfARemovalIsBeyondTheRemoved() {
-      var story = Story()
-      story.join("ann")
-      story.join("thief")
-      let before = Array(story.meaning.heads)
-      story.remove("ann", "thief")
+      var (story, before) = Story.ofTheft()
       story.join("new")
       story.remove("thief", "ann", "new", after: before)
       #expect(story.present == ["new"])
     }
 
     @Test func whatARemovedDeviceSaysAfterwardsIsVoid() {
-      var story = Story()
-      story.join("ann")
-      story.join("thief")
-      let before = Array(story.meaning.heads)
-      story.remove("ann", "thief")
+      var (story, before) = Story.ofTheft()
       let link = story.invite("thief", after: before)
       story.join("friend", by: link, after: [link])
       let key = story.key("thief", 1, after: [link])
@@ -124,11 +124,7 @@
     /// Else a removed device would say that it leaves, in its own time, and that its new files count.
     @Test func aRemovedDeviceKeepsNothing() {
       let (honest, forged) = (ModelSet.digest(500, 0), ModelSet.digest(501, 0))
-      var story = Story()
-      story.join("ann")
-      story.join("thief")
-      let before = Array(story.meaning.heads)
-      story.remove("ann", "thief", kept: [honest])
+      var (story, before) = Story.ofTheft(kept: [honest])
       story.remove("thief", "thief", kept: [forged], after: before)
       let thief = ModelSet.member("thief")
       #expect(story.meaning.counts(fileOf: thief, honest) && !story.meaning.counts(fileOf: thief, forged))
@@ -136,8 +132,7 @@
 
     /// Whoever found the link may have joined by what the maker of the key knew.
     @Test func aKeyFromBeforeACloseIsNotUsed() {
-      var story = Story()
-      story.join("ann")
+      var story = Story("ann")
       let link = story.invite("ann")
       story.join("bo", by: link)
       let old = story.key("bo", 1)
@@ -149,10 +144,9 @@
     }
 
     @Test func aKeyIsOfAMembership() {
-      var story = Story()
-      story.join("ann")
+      var story = Story("ann")
       let first = story.key("ann", 1)
-      let before = Array(story.meaning.heads)
+      let before = story.heads
       story.join("bo")
       #expect(story.meaning.usable.isEmpty)
       // Made at once by a device that has not heard of the join.
@@ -162,10 +156,9 @@
     }
 
     @Test func whoWasInvitedByADeviceThatIsOutIsOut() {
-      var story = Story()
-      story.join("ann")
+      var story = Story("ann")
       let link = story.invite("ann")
-      let before = Array(story.meaning.heads)
+      let before = story.heads
       story.join("bo", by: link)
       story.say("ann", .close(invitation: link))
       story.join("finder", by: link, after: before)
@@ -175,10 +168,9 @@
     }
 
     @Test func aLinkThatIsUsedTwiceAtOnceLetsBothIn() {
-      var story = Story()
-      story.join("ann")
+      var story = Story("ann")
       let link = story.invite("ann")
-      let before = Array(story.meaning.heads)
+      let before = story.heads
       story.join("bo", by: link, after: before)
       story.join("finder", by: link, after: before)
       story.say("ann", .close(invitation: link))
@@ -186,8 +178,7 @@
     }
 
     @Test func aRecordWithoutWhatItNamesWaits() {
-      var story = Story()
-      story.join("ann")
+      var story = Story("ann")
       let missing = story.join("bo")
       let late = story.remove("bo", "ann")
       let some = Membership(of: story.records.filter { $0.id != missing })
@@ -195,8 +186,7 @@
     }
 
     @Test func whatALaterVersionSaysIsNoticed() {
-      var story = Story()
-      story.join("ann")
+      var story = Story("ann")
       #expect(!story.meaning.hasNewer)
       story.say("ann", .newer(99))
       #expect(story.meaning.hasNewer && story.present == ["ann"])
@@ -204,11 +194,7 @@
 
     /// Else a removed device would keep all others from sealing.
     @Test func whatADeviceThatIsOutSaysInALaterVersionIsNothing() {
-      var story = Story()
-      story.join("ann")
-      story.join("thief")
-      let before = Array(story.meaning.heads)
-      story.remove("ann", "thief")
+      var (story, before) = Story.ofTheft()
       story.say("thief", .newer(99), after: before)
       story.say("stranger", .newer(99), after: before)
       #expect(!story.meaning.hasNewer)
@@ -216,8 +202,7 @@
 
     /// A device with rights that this version does not know has none here, and nothing is sealed.
     @Test func aRoleOfALaterVersionIsUnknown() {
-      var story = Story()
-      story.join("ann")
+      var story = Story("ann")
       let link = story.say("ann", .invite(.init(keys: Story.keys, use: .oneDevice, role: 1)))
       story.join("reader", by: link)
       story.remove("reader", "ann")

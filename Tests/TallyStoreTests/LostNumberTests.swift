@@ -234,4 +234,29 @@ import Testing
     for store in [a, lab.b] { #expect(try Self.numbers(store) == all) }
     try expectConverged(a, lab.b)
   }
+
+  /// Only another existence brings it back, and beside that nothing may stand in: the restore says the number, and what
+  /// a peer has still counts.
+  @Test(arguments: CapturePath.allCases) func whereDeletesWinARestoreSetsTheNumber(_ path: CapturePath) throws {
+    let schema = Schema([EntitySchema("Tile", deleteWins: true, .text("name"), .counter("score"))])
+    let lab = try Lab(path, schema)
+    try lab.a.run("INSERT INTO Tile(id, name, score) VALUES('Tile|~|1', 'x', 3)")
+    try lab.sync()
+    try lab.b.run("UPDATE Tile SET score = score + 4")
+    try lab.sync()
+    try lab.a.close()
+    try lab.shell("a", Self.losses[0])
+    let a = try lab.reopened("a", schema)
+    _ = try a.rebuild()
+    try a.run("DELETE FROM Tile")
+    try a.restore(AnyRecordName("Tile|~|1"))
+    #expect(try Lab.text(a, "SELECT score FROM Tile") == "7")
+    try a.sync(with: lab.b)
+    for store in [a, lab.b] {
+      // Seven that were set, and the four of the peer's total, which the restore had not seen.
+      #expect(try Lab.text(store, "SELECT score FROM Tile") == "11")
+      #expect(try store.verify().problems == [])
+    }
+    try expectConverged(a, lab.b)
+  }
 }

@@ -300,6 +300,32 @@ import Testing
     #expect(try assets.takeBack([name], since: removals) == (isAddedAgain ? [] : [name]))
     #expect(try (assets.url(of: name) != nil) == isAddedAgain)
   }
+
+  /// The app adds the file between the end of the download and the note of its arrival, perhaps in another process.
+  @Test func whatTheAppAddsWhileItComesIsTheApps() throws {
+    let place = try Place()
+    let assets = place.store.assets
+    let name = try withExtendedLifetime(Place()) { try $0.store.assets.add(bytes, type: "jpg") }
+    try insert("ann", name, place.store)
+    let removals = try assets.removals()
+    let download = try AssetDownloading(name, in: assets.folder)
+    try download.append(Array(bytes)[...])
+    #expect(try download.finish())
+    place.clock.value = 0.1
+    #expect(try assets.add(bytes, type: "jpg") == name)
+    try assets.places().noteArrival(name)
+    try place.store.write { try $0.execute(sql: "DELETE FROM Person") }
+    try place.store.replicate { transaction in
+      let report = try transaction.purge(AnyRecordName("Person|~|ann"))
+      try transaction.noteRemoval(report.files, isPurge: true)
+    }
+    // It waits for its row.
+    #expect(try assets.takeBack([name], since: removals) == [])
+    #expect(try assets.url(of: name) != nil)
+    // Nor has it come from elsewhere, so that it might go while a place has it.
+    try assets.places().note([name], at: "a place", place.store.now)
+    #expect(try assets.evict() == [])
+  }
 }
 
 /// A mailbox that does something before an entry is read.

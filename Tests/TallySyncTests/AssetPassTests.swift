@@ -227,6 +227,33 @@ import Testing
     }
   }
 
+  /// While a pass looks around, the app adds a file and writes its row. The row shows it for a moment only (`isShort`:
+  /// until the end of the pass), but its name has left with the pass, and another device may keep it.
+  @Test(arguments: [false, true]) func aNameThatLeavesWithAPassIsNoted(isShort: Bool) throws {
+    let (a, b) = (try Place(), try Place())
+    let (store, bytes) = (a.store, bytes)
+    try store.write { try $0.execute(sql: "INSERT INTO Person(id, name) VALUES('Person|~|zoe', 'Zoe')") }
+    let name = try withExtendedLifetime(Place()) { try $0.store.assets.add(bytes, type: "jpg") }
+    let hooked = HookedPlace(mailbox, carriesAssets: isShort) {
+      _ = try store.assets.add(bytes, type: "jpg")
+      try store.write {
+        try $0.execute(sql: "INSERT OR IGNORE INTO Person(id, photo) VALUES('Person|~|ann', ?)", arguments: [name])
+      }
+    } willPut: {
+      if isShort { try store.write { try $0.execute(sql: "UPDATE Person SET photo = NULL") } }
+    }
+    try store.sync(through: hooked)
+    try b.store.sync(through: mailbox)
+    let photos = try b.store.read { try String.fetchAll($0, sql: "SELECT photo FROM Person WHERE photo NOT NULL") }
+    #expect(photos == [name.text])
+    try store.write { try $0.execute(sql: "UPDATE Person SET photo = NULL") }
+    for day in 2..<8 {
+      a.clock.value = Double(day)
+      #expect(try store.assets.collect() == 0)
+    }
+    #expect(try store.assets.url(of: name) != nil)
+  }
+
   @Test func signingInMovesTheFilesAlong() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-account-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -277,4 +304,33 @@ import Testing
     try container.erase(.person("ann"))
     #expect(!FileManager.default.fileExists(atPath: path + "-assets"))
   }
+}
+
+/// A place that may take no files, and in which something happens while it is listed and while records are put.
+private struct HookedPlace: FileMailbox {
+  private let base: MemoryMailbox
+  let carriesAssets: Bool
+  private let willList: @Sendable () throws -> Void
+  private let willPut: @Sendable () throws -> Void
+
+  init(
+    _ base: MemoryMailbox, carriesAssets: Bool, willList: @escaping @Sendable () throws -> Void,
+    willPut: @escaping @Sendable () throws -> Void
+  ) {
+    (self.base, self.carriesAssets, self.willList, self.willPut) = (base, carriesAssets, willList, willPut)
+  }
+
+  var name: String { base.name }
+  var identity: String { base.identity }
+  func list(prefix: String) throws -> [MailboxItem] {
+    // Before the records, not before the files.
+    if prefix == "tally" { try willList() }
+    return try base.list(prefix: prefix)
+  }
+  func get(_ name: String) throws -> () throws -> [UInt8]? { try base.get(name) }
+  func put(_ name: String, from source: () throws -> [UInt8]?) throws {
+    try willPut()
+    try base.put(name, from: source)
+  }
+  func remove(_ name: String) throws { try base.remove(name) }
 }

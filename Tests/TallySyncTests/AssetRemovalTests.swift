@@ -345,6 +345,27 @@ import Testing
     try store.close()
   }
 
+  /// The folder of files is on a disk that is not there when the record is purged.
+  @Test func aPurgeGoesOnOnceTheDiskIsBack() throws {
+    let place = try Place()
+    let (store, files) = (place.store, FileManager.default)
+    let name = try store.assets.add(bytes, type: "jpg")
+    try insert("ann", name, store)
+    let (folder, disk) = (store.path + "-assets", place.folder.path + "/disk")
+    try files.moveItem(atPath: folder, toPath: disk)
+    try files.createSymbolicLink(atPath: folder, withDestinationPath: disk)
+    #expect(try store.assets.url(of: name) != nil)
+    try files.moveItem(atPath: disk, toPath: disk + " is away")
+    try purge("ann", store)
+    store.assets.finishRemovals()
+    #expect(try store.removals().files.keys.map(\.text) == [name.text] && store.removals().isUnfinished)
+    try files.moveItem(atPath: disk + " is away", toPath: disk)
+    #expect(try store.assets.url(of: name) != nil)
+    store.assets.finishRemovals()
+    #expect(try store.assets.url(of: name) == nil)
+    #expect(try store.removals().files.isEmpty && !store.removals().isUnfinished)
+  }
+
   /// A reader of an older state keeps the log, and not the file.
   @Test func aReaderOfAnOlderStateKeepsNoFile() throws {
     let place = try Place()

@@ -34,6 +34,7 @@ extension Join {
     var edit = StampedEdit(state, row.hash)
     var dots: [Dot] = []
     var (keepsOwn, moved) = (false, [AnyRecordName]())
+    if received.count > 1 { shown.reserveCapacity(received.count) }
     for (index, cell) in received.enumerated() {
       let (column, value) = (kind.columns[places[index]], row.values[index])
       if column.isCounter {

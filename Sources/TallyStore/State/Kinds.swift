@@ -105,8 +105,7 @@ package final class RecordKind: Sendable {
   let insertIfNew: RowSQL
   /// The places of the columns, ascending by the bytes of their keys: the order of the wire format.
   let wireOrder: [Int]
-  /// For each column: binds clock, value and row id.
-  let updates: [RowSQL]
+  let updates: UpdateSQL
 
   package let isKnown: Bool
 
@@ -157,7 +156,7 @@ package final class RecordKind: Sendable {
     wireOrder = columns.indices.sorted {
       columns[$0].key.utf8.lexicographicallyPrecedes(columns[$1].key.utf8)
     }
-    updates = columns.map { RowSQL("UPDATE main.\"\(type)\" SET tally_clock = ?, \"\($0.name)\" = ? WHERE rowid = ?") }
+    updates = UpdateSQL(type, columns)
   }
 }
 

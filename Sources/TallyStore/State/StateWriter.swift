@@ -316,17 +316,7 @@ final class StateWriter {
     _ kind: RecordKind, row: RowID, clock: InlineClock, _ changed: [(place: Int, value: Value)]
   ) throws {
     guard !changed.isEmpty else { return try writeClock(kind.number, kind.type, row: row, clock) }
-    let update: SQLStatement
-    if changed.count == 1 {
-      update = try rowStatement(kind.updates[changed[0].place], kind.number)
-    } else {
-      let columns = changed.map { ", \"\(kind.columns[$0.place].name)\" = ?" }.joined()
-      let clause = reader.catalog.resolvesConflicts.contains(kind.number) ? " OR ABORT" : ""
-      update = try prepared {
-        try connection.statement(
-          text: "UPDATE\(clause) main.\"\(kind.type)\" SET tally_clock = ?\(columns) WHERE rowid = ?")
-      }
-    }
+    let update = try rowStatement(kind.updates[changed], kind.number)
     lastTouched = kind
     update.bind(1, clock)
     for (position, column) in changed.enumerated() { update.bind(2 + position, column.value) }

@@ -20,8 +20,12 @@ struct AssetPass {
   private var fileCount = 0
   /// The files of the place by their names; nil for a log, which is asked for each.
   private var listed: [AssetName: MailboxItem]?
-  /// The files of which another device has said that what the place has is something else.
+  /// The entries by which devices say that what the place has of a file is something else.
+  private var doubts: [AssetName: MailboxItem] = [:]
+  /// The files of which a device has said so, without those for which this one has answered.
   private var doubted = Set<AssetName>()
+  /// The versions of entries to which nothing more is to be said.
+  private var settled: [String: String] = [:]
   /// Whether the listing has ended before the place's files did.
   private var isCut = false
   /// The files that the place is known to have.
@@ -33,9 +37,14 @@ struct AssetPass {
   private var report = AssetTransfers()
   private var (bytesRead, bytesWritten) = (0, 0)
 
-  /// Nil if the store has no folder, cannot be written to, is damaged, or has neither files nor records that name any.
+  /// Nil if the mailbox carries no files, or if the store has no folder, cannot be written to, is damaged, or has
+  /// neither files nor records that name any. Notes which names have left with the records, in any mailbox.
   init?(_ store: Store, _ mailbox: any Mailbox, lasting time: Duration) throws {
-    guard mailbox.carriesAssets, store.file != nil, !store.options.isReadOnly, try !store.isDamaged else { return nil }
+    guard store.file != nil, !store.options.isReadOnly, try !store.isDamaged else { return nil }
+    guard mailbox.carriesAssets else {
+      store.assets.noteNames()
+      return nil
+    }
     guard try store.assets.folder.exists || store.assets.areNamed() else { return nil }
     (self.store, self.mailbox) = (store, mailbox)
     let assets = store.assets
@@ -94,9 +103,15 @@ struct AssetPass {
     var found: [AssetName: MailboxItem] = [:]
     for item in items where item.state != .removed {
       if let name = AssetFileName(item.name) { found[name.asset] = item }
-      if item.state != .notAFile, let name = AssetFileName(doubt: item.name) { doubted.insert(name.asset) }
+      if let name = AssetFileName(doubt: item.name) { doubts[name.asset] = item }
     }
     listed = found
+    settled = try places.settled(at: mailbox.identity)
+    if !isCut, !settled.isEmpty {
+      let gone = Set(settled.keys).subtracting(items.lazy.filter { $0.state != .removed }.map(\.name))
+      try places.forget(settled: gone, at: mailbox.identity)
+    }
+    doubted = Set(doubts.filter { $1.state != .notAFile && !isSettled($1) }.keys)
     // What has not arrived as a whole may never do so. Where the place tells no sizes, what was put or read counts.
     let known = reached
     reached = Set(
@@ -111,6 +126,16 @@ struct AssetPass {
 
   private func forget(_ name: AssetName) throws { try places.forget(name, at: mailbox.identity) }
 
+  /// A text that changes whenever an entry may have changed: with each day, where the place does not tell.
+  private func version(of item: MailboxItem) -> String { item.version ?? "day \(store.today)" }
+
+  private func isSettled(_ item: MailboxItem) -> Bool { settled[item.name] == version(of: item) }
+
+  private mutating func settle(_ item: MailboxItem) throws {
+    settled[item.name] = version(of: item)
+    try places.note(settled: item.name, version(of: item), at: mailbox.identity)
+  }
+
   /// Whether the place has a file. A log is asked for the last byte.
   private mutating func has(_ name: AssetName) async throws -> Bool {
     if reached.contains(name) { return true }
@@ -122,7 +147,7 @@ struct AssetPass {
       }
     } catch let error as MailboxError where [.noSuchFile, .contentLost].contains(error.code) {
       // What is listed without its content cannot be put again before it is removed.
-      if error.code == .contentLost { try await mailbox.remove([AssetFileName(name).text]) }
+      if error.code == .contentLost { try await remove([AssetFileName(name).text]) }
       return false
     }
     guard count == min(1, name.byteCount) else { return false }
@@ -130,27 +155,55 @@ struct AssetPass {
     return true
   }
 
-  /// Notes that the place has a file as it should be.
+  /// Notes that the place has a file as it should be, which answers a doubt. Where its entry cannot be removed, that
+  /// version of it is answered all the same: the file is not put once more with each pass.
   private mutating func note(_ name: AssetName) async throws {
     reached.insert(name)
     try places.note([name], at: mailbox.identity, store.now)
     guard doubted.remove(name) != nil else { return }
-    try await mailbox.remove([AssetFileName(name).doubt])
+    if let doubt = doubts[name] { try settle(doubt) }
+    try await remove(doubtsOf: [name])
   }
 
   /// Says that what the place has under a name is something else. Devices that have the file then put it once more: by
   /// the listing alone they would believe that the place has it, and evict it. The entry itself stays, since a drive
   /// may still be filling it.
+  ///
+  /// It says so once of each version of the entry: where a drive gives two devices different bytes for good, the one
+  /// would otherwise have the other put the file each hour.
   private mutating func doubt(_ name: AssetName) async throws {
-    guard listed?[name] != nil, !doubted.contains(name) else { return }
+    guard let item = listed?[name], !isSettled(item) else { return }
+    // What another device says of this version need not be said again. But where this one has doubted an earlier
+    // version, the doubt that is there may be that one, answered by devices that could not remove it.
+    guard !doubted.contains(name) || settled[item.name] != nil else { return try settle(item) }
     do {
+      guard doubts[name]?.state != .notAFile else {
+        throw MailboxError(.notAFile, "something else than a file has the name of its doubt")
+      }
       // Some drives do not carry empty files.
       let upload = MailboxUpload(name: AssetFileName(name).doubt, bytes: Array("\(name)\n".utf8))
       _ = try await mailbox.put(upload)
       doubted.insert(name)
+      try settle(item)
     } catch let error as MailboxError where error.code != .unavailable {
       report.issues.append(AssetTransfers.Issue(name, error))
     }
+  }
+
+  private mutating func remove(doubtsOf names: [AssetName]) async throws {
+    guard !names.isEmpty else { return }
+    do {
+      try await remove(names.map { AssetFileName($0).doubt })
+    } catch let error as MailboxError where error.code != .unavailable {
+      report.issues += names.map { AssetTransfers.Issue($0, error) }
+    }
+  }
+
+  /// Removes entries, also those that a drive has taken from this device's disk.
+  private func remove(_ entries: [String]) async throws {
+    let placeholders = Result { try (mailbox as? FolderMailbox)?.removePlaceholders(of: entries) }
+    try await mailbox.remove(entries)
+    try placeholders.get()
   }
 
   // MARK: Getting
@@ -240,6 +293,8 @@ struct AssetPass {
   }
 
   private mutating func putIfMissing(_ name: AssetName) async throws {
+    // A link is another program's, as git-annex leaves it, and stays like a folder or a pipe.
+    if listed?[name]?.state == .notAFile { throw MailboxError(.notAFile, "it is not a plain file") }
     if try await !has(name) {
       let source = try AssetSource(folder.path(of: name), followsLinks: false)
       // A file that has been damaged since must not stand under its name everywhere, nor here.
@@ -273,12 +328,14 @@ struct AssetPass {
     let window = max(1, store.options.compaction.restoreWindow.days)
     let old = unnamed.filter { days[$0] ?? 0 >= window }.sorted { $0.text < $1.text }
     for name in old { try forget(name) }
-    // What is not there is put by each device that has it, without a doubt.
-    let doubts = doubted.filter { listed[$0] == nil || old.contains($0) }
-    let entries = old.map { AssetFileName($0).text } + doubts.map { AssetFileName($0).doubt }
-    guard !entries.isEmpty else { return }
-    try await mailbox.remove(entries)
+    if !old.isEmpty { try await remove(old.map { AssetFileName($0).text }) }
     report.removed = old
+    // Without its file a doubt says nothing. But that may still come, as drives bring files in any order.
+    let ours = doubts.filter { $1.state != .notAFile }.keys
+    let lone = Set(ours.filter { listed[$0] == nil })
+    let loneDays = try places.note(unnamed: lone, at: "\(mailbox.identity) doubts", store.now)
+    let idle = ours.filter { loneDays[$0] ?? 0 >= AssetPlaces.days || old.contains($0) }
+    try await remove(doubtsOf: idle.sorted { $0.text < $1.text })
   }
 }
 

@@ -138,8 +138,8 @@ enum FolderFiles {
     }
     // It would be found out only once all of the content is written.
     var status = stat()
-    guard lstat(target, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR else {
-      throw MailboxError(.notAFile, "a folder has the name of the file")
+    guard lstat(target, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {
+      throw MailboxError(.notAFile, "a folder, link or pipe has the name of the file")
     }
     let temporary = "\(folder)/~tally-\(String(UInt64.random(in: .min ... .max), radix: 16)).tmp"
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)

@@ -1,4 +1,5 @@
 import Synchronization
+import TallyAssets
 import TallyCRDT
 import TallyStore
 import TallyWire
@@ -48,6 +49,8 @@ extension MailboxPass {
     let outgoing = Outgoing()
     defer { outgoing.discard() }
     let header = try store.writeDelta(since: base, to: progress.preparing(outgoing.append))
+    // The names of files that leave now; by the end of the pass their rows may show others.
+    store.assets.noteNames()
     let relative = try relativeHeader(for: header, of: outgoing.end().byteCount, on: shelf)
     if let relative { try outgoing.replaceHeader(ofLength: header.byteCount, with: relative) }
     let (check, byteCount) = try outgoing.end()

@@ -9,11 +9,12 @@ import Tally
 /// the rows.
 enum Instructions {
   static let workloads = [
-    "rows", "insert", "update", "first", "commit", "change", "delta", "again", "apply", "delete", "empty", "open",
-    "seed", "both", "edits", "deletes", "exchange", "refused", "close", "owned-rows", "owned", "owned-delete", "moved",
-    "nested-rows", "nested", "nested-delete", "owned-single", "counted", "beside", "teams", "linked", "listed",
-    "placed", "named", "lensed", "lensed-insert", "lensed-both", "lensed-edits",
-    "used-insert", "used-first", "used-delete", "used-apply",
+    "rows", "insert", "update", "first", "commit", "change", "delta", "again", "apply", "delete", "empty",
+    "open", "seed", "both", "edited", "edits", "settled", "deletes", "exchange", "refused", "close",
+    "owned-rows", "owned", "owned-delete", "moved", "nested-rows", "nested", "nested-delete", "owned-single",
+    "counted", "beside", "teams", "linked", "listed", "placed", "named", "lensed-rows", "lensed",
+    "lensed-insert", "lensed-edited", "lensed-settled", "used-insert", "used-first", "used-delete",
+    "used-apply",
   ]
 
   static func run(_ workload: String, onStore isStore: Bool, records: Int, in folder: URL) throws {
@@ -60,7 +61,7 @@ enum Instructions {
       if isUsed { try use(other) }
       try other.apply(try pair.store.delta())
     // What those after it need: two replicas with all rows.
-    case "both", "edits", "deletes", "exchange":
+    case "both", "edited", "edits", "settled", "deletes", "exchange":
       let replicas = try replicas(round, pair, onStore: isStore)
       guard workload != "both" else { break }
       try told(workload, round.rows.items, replicas)
@@ -74,7 +75,8 @@ enum Instructions {
       try edit(side, round.rows.items[...], to: -1)
     case "owned-rows", "owned", "owned-delete", "moved": try own(.owned, workload, round, pair, onStore: isStore)
     case "counted", "beside": try count(workload, round, pair, onStore: isStore)
-    case "lensed", "lensed-insert", "lensed-both", "lensed-edits": try lens(workload, round, pair, onStore: isStore)
+    case "lensed-rows": _ = TypedRows.lensed.items(round.rows.items[...], side)
+    case "lensed", "lensed-insert", "lensed-edited", "lensed-settled": try lens(workload, round, pair, onStore: isStore)
     case "teams", "linked", "listed", "placed": try list(workload, round, pair, onStore: isStore)
     case "named":
       let side: any Side = isStore ? try Store(path: round.newPath(), schema: ListRows.schema) : pair.plain
@@ -132,16 +134,17 @@ enum Instructions {
     return [isStore ? pair.store : pair.plain, other]
   }
 
-  /// Each row edited or deleted on one replica, a thousand in a transaction, and the other told.
+  /// Each row edited or deleted on one replica, a thousand in a transaction, and the other told, or ("edited") not.
   private static func told(
     _ workload: String, _ rows: [ItemRow], of table: String = "Item", _ replicas: [any Side]
   ) throws {
     let stores = replicas.compactMap { $0 as? Store }
     let base = try stores.last?.vector
-    for side in stores.isEmpty ? replicas : [replicas[0]] {
+    let isTold = !workload.hasSuffix("edited")
+    for side in stores.isEmpty && isTold ? replicas : [replicas[0]] {
       if workload == "deletes" { try side.delete(rows[...]) } else { try edit(side, rows[...], of: table, to: -1) }
     }
-    if let base { try stores[1].apply(try stores[0].delta(since: base)) }
+    if let base, isTold { try stores[1].apply(try stores[0].delta(since: base)) }
   }
 
   /// As many edits as there are rows: of half of the rows on each replica, and half of those the same, which then tell
@@ -226,7 +229,7 @@ enum Instructions {
     }
   }
 
-  /// What "insert", "update" and "edits" do, on records with a field that takes the place of another.
+  /// What "insert", "update", "edited" and "edits" do, on records with a field that takes the place of another.
   private static func lens(_ workload: String, _ round: Round, _ pair: Pair, onStore isStore: Bool) throws {
     let side: any Side = isStore ? try Store(path: round.newPath(), schema: TypedRows.lensed.schema) : pair.plain
     if isStore { try side.insertOwners(round.rows.owners) }
@@ -241,7 +244,7 @@ enum Instructions {
       } else {
         try other.insertThroughC(rows, into: table)
       }
-      return workload == "lensed-both" ? () : try told("edits", rows, of: table, [side, other])
+      return try told(workload, rows, of: table, [side, other])
     }
     let items = Array(rows.prefix(1000))
     try side.insertThroughC(items, into: table)

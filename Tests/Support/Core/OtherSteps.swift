@@ -27,21 +27,52 @@ struct OtherSteps {
   enum Setting {
     /// The file or its connection has been changed; how, for the log.
     case changed(String)
-    /// The app's trigger is to be made, if it is not there, or to be dropped.
-    case trigger(isThere: Bool)
+    /// The app's trigger is to be made, if it is not there, or to be dropped: the statement.
+    case trigger(String)
   }
 
-  /// Has SQLite write the file anew, turns recursive triggers on or off, or says what becomes of the app's trigger.
-  mutating func changeSetting(of store: Store) throws -> Setting {
-    switch below(4) {
-    case 0:
-      try store.writeWithoutTransaction { try $0.execute(sql: "VACUUM") }
-      return .changed("VACUUM")
-    case 1:
-      let isOn = chance(70)
-      try store.writeWithoutTransaction { try $0.execute(sql: "PRAGMA recursive_triggers = \(isOn ? "ON" : "OFF")") }
-      return .changed("recursive_triggers \(isOn)")
-    case let other: return .trigger(isThere: other == 2)
+  /// Has SQLite write the file anew, turns recursive triggers on or off, or says what becomes of the app's trigger,
+  /// which is given as SQL: when it runs, and what it does; nil if there may be none.
+  mutating func changeSetting(of store: Store, trigger: String?) throws -> Setting {
+    let choice = below(4)
+    if choice < 2 { return .changed(try changeFile(of: store, vacuums: choice == 0)) }
+    guard choice == 2, let trigger else { return .trigger("DROP TRIGGER IF EXISTS app_follow") }
+    return .trigger("CREATE TRIGGER IF NOT EXISTS app_follow \(trigger)")
+  }
+
+  /// Has SQLite write the file anew, or turns recursive triggers on or off.
+  /// - Returns: the statement, for the log.
+  mutating func changeFile(of store: Store, vacuums: Bool) throws -> String {
+    let sql = vacuums ? "VACUUM" : "PRAGMA recursive_triggers = \(chance(70) ? "ON" : "OFF")"
+    try store.writeWithoutTransaction { try $0.execute(sql: sql) }
+    return sql
+  }
+
+  /// Runs the statements of a transaction as an app does that ignores those that SQLite refuses.
+  /// - Returns: the places of those that were refused.
+  static func run(_ statements: [String], in db: Database) throws -> [Int] {
+    var refused: [Int] = []
+    for (place, sql) in statements.enumerated() {
+      do {
+        try db.execute(sql: sql)
+      } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+        refused.append(place)
+      }
     }
+    return refused
+  }
+
+  /// Such a transaction, for the log.
+  static func text(_ statements: [String], refused: [Int]) -> String {
+    "\(statements.joined(separator: "; "))\(refused.isEmpty ? "" : ", refused: \(refused)")"
+  }
+
+  /// Statements by which two rows get each other's ids, one of them by way of a third.
+  static func exchange(_ a: String, _ b: String, in table: String) -> [String] {
+    let other = "'\(table)|~|other'"
+    return [
+      "UPDATE \(table) SET id = \(other) WHERE id = \(a)", "UPDATE \(table) SET id = \(a) WHERE id = \(b)",
+      "UPDATE \(table) SET id = \(b) WHERE id = \(other)",
+    ]
   }
 }

@@ -9,8 +9,6 @@ import TallyTesting
 /// Of SQL one law holds, whatever the statements: a row that is there before and after a transaction has got the
 /// difference of its numbers, a new row is an insert of what it shows, and a row that is gone is deleted.
 extension CounterHistory {
-  private static let app = "app_follow"
-
   func another() throws {
     clock.value += 1000
     let device = others.below(Self.devices)
@@ -58,12 +56,7 @@ extension CounterHistory {
         "UPDATE Tile SET n = n - \(amount) WHERE id = \(a)",
       ]
     case 11: return ["INSERT OR IGNORE INTO Tile(id, n) VALUES(\(a), 3), (\(b), 4)"]
-    case 12:
-      let other = "'Tile|~|other'"
-      return [
-        "UPDATE Tile SET id = \(other) WHERE id = \(a)", "UPDATE Tile SET id = \(a) WHERE id = \(b)",
-        "UPDATE Tile SET id = \(b) WHERE id = \(other)",
-      ]
+    case 12: return OtherSteps.exchange(a, b, in: "Tile")
     default: return ["DELETE FROM Tile WHERE id = \(a)", "UPDATE Tile SET m = m - 1, t = 'all'"]
     }
   }
@@ -72,16 +65,8 @@ extension CounterHistory {
   private func play(_ device: Int, _ statements: [String], by other: Store? = nil) throws {
     let before = try numbers(device)
     var refused: [Int] = []
-    try (other ?? stores[device]).write { db in
-      for (place, sql) in statements.enumerated() {
-        do {
-          try db.execute(sql: sql)
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-          refused.append(place)
-        }
-      }
-    }
-    log.append("\(device): \(statements.joined(separator: "; "))\(refused.isEmpty ? "" : ", refused: \(refused)")")
+    try (other ?? stores[device]).write { refused = try OtherSteps.run(statements, in: $0) }
+    log.append("\(device): \(OtherSteps.text(statements, refused: refused))")
     try noteDifferences(device, before)
   }
 
@@ -194,19 +179,14 @@ extension CounterHistory {
   }
 
   private func settings(_ device: Int) throws {
-    switch try others.changeSetting(of: stores[device]) {
+    let trigger = """
+      AFTER UPDATE OF x ON Tile WHEN NOT tally_applying()
+      BEGIN UPDATE Tile SET m = m + 1 WHERE id = NEW.id; END
+      """
+    // Programs that write to files have no function of this name.
+    switch try others.changeSetting(of: stores[device], trigger: files == nil ? trigger : nil) {
     case .changed(let setting): log.append("\(device) \(setting)")
-    case .trigger(isThere: true) where files == nil:
-      // Programs that write to files have no function of this name.
-      try play(
-        device,
-        [
-          """
-          CREATE TRIGGER IF NOT EXISTS \(Self.app) AFTER UPDATE OF x ON Tile WHEN NOT tally_applying()
-          BEGIN UPDATE Tile SET m = m + 1 WHERE id = NEW.id; END
-          """
-        ])
-    case .trigger: try play(device, ["DROP TRIGGER IF EXISTS \(Self.app)"])
+    case .trigger(let sql): try play(device, [sql])
     }
   }
 

@@ -80,12 +80,7 @@ extension ExtremumHistory {
       ]
     case 11:
       return ["INSERT INTO Tile(id) VALUES(\(a)), (\(b))", "INSERT OR IGNORE INTO Tile(id, least) VALUES(\(a), 3)"]
-    default:
-      let other = "'Tile|~|other'"
-      return [
-        "UPDATE Tile SET id = \(other) WHERE id = \(a)", "UPDATE Tile SET id = \(a) WHERE id = \(b)",
-        "UPDATE Tile SET id = \(b) WHERE id = \(other)",
-      ]
+    default: return OtherSteps.exchange(a, b, in: "Tile")
     }
   }
 
@@ -98,16 +93,10 @@ extension ExtremumHistory {
     }
     var (after, refused): ([String: Shown], [Int]) = ([:], [])
     try stores[device].write { db in
-      for (place, sql) in statements.enumerated() {
-        do {
-          try db.execute(sql: sql)
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-          refused.append(place)
-        }
-      }
+      refused = try OtherSteps.run(statements, in: db)
       after = try rows(db)
     }
-    log.append("\(device): \(statements.joined(separator: "; "))\(refused.isEmpty ? "" : ", refused: \(refused)")")
+    log.append("\(device): \(OtherSteps.text(statements, refused: refused))")
     for key in Self.keys {
       switch (before[key], after[key]) {
       case (nil, nil): break
@@ -202,18 +191,13 @@ extension ExtremumHistory {
   }
 
   private func settings(_ device: Int) throws {
-    switch try others.changeSetting(of: stores[device]) {
+    let trigger = """
+      AFTER UPDATE OF t ON Tile WHEN NOT tally_applying()
+      BEGIN UPDATE Tile SET best = best + 1 WHERE id = NEW.id; END
+      """
+    switch try others.changeSetting(of: stores[device], trigger: trigger) {
     case .changed(let setting): log.append("\(device) \(setting)")
-    case .trigger(isThere: true):
-      try play(
-        device,
-        [
-          """
-          CREATE TRIGGER IF NOT EXISTS app_follow AFTER UPDATE OF t ON Tile WHEN NOT tally_applying()
-          BEGIN UPDATE Tile SET best = best + 1 WHERE id = NEW.id; END
-          """
-        ])
-    case .trigger: try play(device, ["DROP TRIGGER IF EXISTS app_follow"])
+    case .trigger(let sql): try play(device, [sql])
     }
   }
 }

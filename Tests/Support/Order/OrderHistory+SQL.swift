@@ -268,13 +268,7 @@ extension OrderHistory {
   private func settings(_ device: Int) throws {
     let store = stores[device]
     switch others.below(3) {
-    case 0:
-      note(device, "VACUUM")
-      try store.writeWithoutTransaction { try $0.execute(sql: "VACUUM") }
-    case 1:
-      let isOn = others.chance(70)
-      note(device, "recursive_triggers \(isOn)")
-      try store.writeWithoutTransaction { try $0.execute(sql: "PRAGMA recursive_triggers = \(isOn ? "ON" : "OFF")") }
+    case let choice where choice < 2: note(device, try others.changeFile(of: store, vacuums: choice == 0))
     default:
       // What a trigger puts into the list goes behind all others.
       let list = try order(device)

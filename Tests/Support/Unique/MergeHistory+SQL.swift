@@ -73,13 +73,8 @@ extension MergeHistory {
     log.append("\(device) \(statements.joined(separator: "; "))")
     do {
       try store.write { db in
-        for (place, sql) in statements.enumerated() {
-          do {
-            try db.execute(sql: sql)
-          } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-            log[log.count - 1] += " (\(place) refused)"
-          }
-        }
+        let refused = try OtherSteps.run(statements, in: db)
+        log[log.count - 1] = "\(device) \(OtherSteps.text(statements, refused: refused))"
         after = Set(try String.fetchAll(db, sql: "SELECT id FROM Tag"))
       }
     } catch let error where isRefusal(error, on: device) {
@@ -116,14 +111,7 @@ extension MergeHistory {
   }
 
   private func settings(_ device: Int) throws {
-    let store = devices[device].store
-    if others.chance(50) {
-      log.append("\(device) VACUUM")
-      try store.writeWithoutTransaction { try $0.execute(sql: "VACUUM") }
-    } else {
-      let isOn = others.chance(70)
-      log.append("\(device) recursive_triggers \(isOn)")
-      try store.writeWithoutTransaction { try $0.execute(sql: "PRAGMA recursive_triggers = \(isOn ? "ON" : "OFF")") }
-    }
+    let vacuums = others.chance(50)
+    log.append("\(device) \(try others.changeFile(of: devices[device].store, vacuums: vacuums))")
   }
 }

@@ -52,12 +52,7 @@ extension UniqueHistory {
     case 5: return ["UPDATE Shop SET code = o.floor, door = o.code FROM Shop AS o WHERE o.id = \(a) AND Shop.id = \(b)"]
     case 6: return ["UPDATE Shop SET id = \(b) WHERE id = \(a)"]
     case 7: return ["UPDATE OR REPLACE Shop SET id = \(b) WHERE id = \(a)"]
-    case 8:
-      let other = "'Shop|~|other'"
-      return [
-        "UPDATE Shop SET id = \(other) WHERE id = \(a)", "UPDATE Shop SET id = \(a) WHERE id = \(b)",
-        "UPDATE Shop SET id = \(b) WHERE id = \(other)",
-      ]
+    case 8: return OtherSteps.exchange(a, b, in: "Shop")
     case 9: return ["DELETE FROM Shop WHERE id = \(a)", "INSERT INTO Shop(id, name) VALUES(\(a), \(name))"]
     case 10:
       return [
@@ -89,16 +84,10 @@ extension UniqueHistory {
     let (vector, before, waiting) = (try store.vector, try rows(store), try contested(store))
     var (wanted, refused): ([String: [String: Value]], [Int]) = ([:], [])
     try store.write { db in
-      for (place, sql) in statements.enumerated() {
-        do {
-          try db.execute(sql: sql)
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-          refused.append(place)
-        }
-      }
+      refused = try OtherSteps.run(statements, in: db)
       wanted = try Self.rows(db)
     }
-    log.append("\(device) \(statements.joined(separator: "; "))\(refused.isEmpty ? "" : ", refused: \(refused)")")
+    log.append("\(device) \(OtherSteps.text(statements, refused: refused))")
     let after = try rows(store)
     guard refused.count < statements.count || after == before, try wanted != before || store.vector == vector else {
       throw UniqueFailure("a transaction that changed nothing has changed something")
@@ -192,19 +181,14 @@ extension UniqueHistory {
   }
 
   private func settings(_ device: Int) throws {
-    switch try others.changeSetting(of: devices[device].store) {
+    // A shop that is inserted without a name gets one by the trigger.
+    let trigger = """
+      AFTER INSERT ON Shop WHEN NEW.name IS NULL AND NOT tally_applying()
+      BEGIN UPDATE OR IGNORE Shop SET name = 'Play' WHERE id = NEW.id; END
+      """
+    switch try others.changeSetting(of: devices[device].store, trigger: trigger) {
     case .changed(let setting): log.append("\(device) \(setting)")
-    case .trigger(isThere: true):
-      // A shop that is inserted without a name gets one by a trigger.
-      try play(
-        device,
-        [
-          """
-          CREATE TRIGGER IF NOT EXISTS app_names AFTER INSERT ON Shop WHEN NEW.name IS NULL AND NOT tally_applying()
-          BEGIN UPDATE OR IGNORE Shop SET name = 'Play' WHERE id = NEW.id; END
-          """
-        ])
-    case .trigger: try play(device, ["DROP TRIGGER IF EXISTS app_names"])
+    case .trigger(let sql): try play(device, [sql])
     }
   }
 }
