@@ -8,8 +8,8 @@ import TallyCRDT
 extension Capture {
   /// - Returns: whether the write is captured.
   func captureEdit(_ write: PendingWrite, _ kind: RecordKind) throws -> Bool {
-    guard origin == .app, namesBefore == nil, write.key == nil, write.except.isEmpty, let row = write.row,
-      let clock = write.before?.clock, transaction.plain.takes(kind)
+    guard origin == .app, namesBefore == nil, write.key == nil, !write.isOfNewSchema, write.except.isEmpty,
+      let row = write.row, let clock = write.before?.clock, transaction.plain.takes(kind)
     else { return false }
     var changes: [RowChange] = []
     swap(&changes, &progress.changes)

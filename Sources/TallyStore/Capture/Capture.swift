@@ -128,7 +128,12 @@ struct Capture {
       if let before = write.before { try captureDelete(name, kind, before) }
       return
     }
-    let before = write.before?.values(kind.columns.count, over: after.values)
+    var before = write.before?.values(kind.columns.count, over: after.values)
+    if write.isOfNewSchema {
+      let isKnown = (write.before?.clock ?? after.clock).isOf(name, before ?? after.values, kind, reader)
+      if before == nil, isKnown { return }
+      if !isKnown { before = nil }
+    }
     let address = RowAddress(kind: kind.number, key: key)
     let earlier = refusals.fields(address) ?? []
     if origin == .app, !write.isAnew, !write.isLost, !write.isUnnoted {

@@ -163,7 +163,8 @@ final class ChangeRecorder {
       case SQLITE_UPDATE:
         if try row.refersToItself { hasUpdatedSelfReference = true }
         if old == new, try row.hasSameKey {
-          guard !notes.isInserted(layout.kind, old) else { return }
+          // A row that was copied with its clock is one that was there.
+          guard try !notes.isInserted(layout.kind, old) || row.clock() != .unstamped else { return }
           // What triggers write is compared at once: a write that changes nothing is no answer to the store's.
           if isListening, tally_preupdate_depth(connection) == 0, !layout.columns.isEmpty,
             try notes.noteSmallUpdate(layout.kind, old, columns: layout.columns.count, row.copy)

@@ -55,6 +55,9 @@ struct PendingWrite {
   var isAnew = false
   /// Whether any value may have changed without a note of what was there before; `before` has the clock alone.
   var isUnnoted = false
+  /// Whether the transaction has changed the schema: then a row may be another one than its number or clock says, or be
+  /// as it was.
+  var isOfNewSchema = false
   /// Keys that other writes are about: a row that has one of these now is not meant.
   var except = Set<[UInt8]>()
 }

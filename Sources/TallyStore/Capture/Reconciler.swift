@@ -24,6 +24,14 @@ struct Reconciler {
     try transaction.capture(.outside, lost: transaction.findLostRows(nil))
     // What may not be readable healing sees to.
     guard try reader.doubt()?.level != .damaged else { return }
+    do {
+      try lookAtValues(of: tables)
+    } catch let error as StoreError where error.code == .corrupt {
+      try transaction.note(doubt: .damaged, because: error.message)
+    }
+  }
+
+  private func lookAtValues(of tables: Set<String>) throws {
     try noteShownValues(tables)
     try transaction.capture(.outside, lost: nil)
     guard try transaction.isSumLost || reader.recomputedFingerprint() != transaction.standing.fingerprint else {

@@ -76,7 +76,7 @@ final class Refusals {
         .valueTooLarge, "\(name).\(column.name) has \(value.byteCount) bytes; the limit is \(WireLimits.valueBytes)")
     }
     guard !column.admits(value) else { return nil }
-    let expected = column.kind.map(\.withArticle) ?? "the name of a \(column.reference?.to ?? "record")"
+    let expected = column.kind.map(\.valueWithArticle) ?? "the name of a \(column.reference?.to ?? "record")"
     return StoreError(.typeMismatch, "\(name).\(column.name) is not \(expected)")
   }
 

@@ -31,14 +31,13 @@ struct RowNotes {
       }
     }
 
-    /// The notes by number, those of one row together and in their order. `isOfSameRow` says whether a note is of the
-    /// same row as the one before it, which has the same number.
-    func groups(_ isOfSameRow: (Int) throws -> Bool) rethrows -> [Range<Int>] {
+    /// The notes by number, those of one row together and in their order.
+    var groups: [Range<Int>] {
       var groups: [Range<Int>] = []
       var start = 0
       while start < rows.count {
         var end = start + 1
-        while end < rows.count, rows[end] == rows[start], try isOfSameRow(end) { end += 1 }
+        while end < rows.count, rows[end] == rows[start] { end += 1 }
         groups.append(start..<end)
         start = end
       }
@@ -153,10 +152,10 @@ struct RowNotes {
   }
 
   /// The keys of rows that were there before and were deleted or got another key, even if they have a row again.
-  func deletedKeys(_ kind: KindNumber, isMadeAgain: Bool = false) throws -> Set<[UInt8]> {
+  func deletedKeys(_ kind: KindNumber, byClock: Bool = false) throws -> Set<[UInt8]> {
     var keys = Set<[UInt8]>()
     guard table(kind)?.hasDeletions == true else { return keys }
-    try forEachRow(kind, isMadeAgain: isMadeAgain) { _, _, deletedKey in if let key = deletedKey { keys.insert(key) } }
+    try forEachRow(kind, byClock: byClock) { _, _, deletedKey in if let key = deletedKey { keys.insert(key) } }
     return keys
   }
 
@@ -170,25 +169,38 @@ struct RowNotes {
   typealias Reading = (RowID, consuming PendingWrite.Image?, consuming [UInt8]?) throws -> Void
 
   /// Each row of a kind once; the last ones first: of a large transaction they are the ones that SQLite's cache still
-  /// has. If the table `isMadeAgain`, a number may be that of several rows, which have different clocks.
-  func forEachRow(_ kind: KindNumber, isMadeAgain: Bool = false, _ body: Reading) throws {
-    guard let table = table(kind)?.sorted() else { return }
+  /// has. `byClock`, what has one clock is one row, whatever numbers it had, and rows without a clock come last.
+  func forEachRow(_ kind: KindNumber, byClock: Bool = false, _ body: Reading) throws {
+    guard let all = table(kind) else { return }
+    guard !byClock else {
+      var (groups, stamped, others) = ([[Int]](), [InlineClock: Int](), [Int64: Int]())
+      for index in all.rows.indices {
+        let isNew = all.places[index] == Self.insertion
+        let clock = isNew ? .unstamped : try bytes.note(at: all.places[index]).clock
+        let known = clock == .unstamped ? others[all.rows[index]] : stamped[clock]
+        if known == nil { groups.append([]) }
+        let group = known ?? groups.count - 1
+        groups[group].append(index)
+        if clock == .unstamped { others[all.rows[index]] = group } else { stamped[clock] = group }
+      }
+      let last = Set(others.values)
+      for isLast in [false, true] {
+        for (place, group) in groups.enumerated() where last.contains(place) == isLast { try read(all, group, body) }
+      }
+      return
+    }
+    let table = all.sorted()
     guard !table.isAscending else {
       for index in table.rows.indices.reversed() { try read(table, index, body) }
       return
     }
-    let groups = try table.groups { try !isMadeAgain || clock(table.places[$0]) == clock(table.places[$0 - 1]) }
-    for group in isMadeAgain ? groups : groups.reversed() { try read(table, group, body) }
+    for group in table.groups.reversed() { try read(table, group, body) }
   }
 
-  /// The clock in a note; nil for a row that was not there.
-  private func clock(_ place: UInt32) throws -> InlineClock? {
-    place == Self.insertion ? nil : try bytes.note(at: place).clock
-  }
-
-  private func read(_ table: Table, _ group: Range<Int>, _ body: Reading) throws {
+  private func read(_ table: Table, _ group: some BidirectionalCollection<Int>, _ body: Reading) throws {
     // Most rows are written once.
-    if group.count == 1 { return try read(table, group.lowerBound, body) }
+    guard let first = group.first, let last = group.last else { return }
+    if first == last { return try read(table, first, body) }
     var (before, deletedKey): (PendingWrite.Image?, [UInt8]?)
     for index in group {
       guard table.places[index] != Self.insertion else { break }
@@ -202,7 +214,7 @@ struct RowNotes {
         break
       }
     }
-    try body(table.row(group.lowerBound), before?.clock == .unstamped ? nil : before, deletedKey)
+    try body(table.row(last), before?.clock == .unstamped ? nil : before, deletedKey)
   }
 
   private func read(_ table: Table, _ index: Int, _ body: Reading) throws {
@@ -239,42 +251,22 @@ struct RecordedRows: WrittenRows {
   }
 
   private func forEachWrite(_ kind: KindNumber, _ body: (PendingWrite) throws -> Void) throws {
-    let mayHaveMoved = notes.mayHaveMoved(kind)
-    var numbers = try numbers(kind)
-    let isMadeAgain = numbers != nil
-    let moved = mayHaveMoved ? try notes.deletedKeys(kind, isMadeAgain: isMadeAgain) : []
-    try notes.forEachRow(kind, isMadeAgain: isMadeAgain) { noted, before, deletedKey in
-      let clock = isMadeAgain ? before?.clock.withBytes { Value.blob(Array($0)) } : nil
-      // Each row once, whatever numbers it was noted by.
-      let row = isMadeAgain ? numbers?.removeValue(forKey: clock ?? .integer(Int64(noted.rawValue))) : noted
+    let found = try tablesBefore.flatMap { try ClockedRows(kind, reader, since: $0) }
+    let mayHaveMoved = found?.isMadeAgain == true || notes.mayHaveMoved(kind)
+    let moved = mayHaveMoved ? try notes.deletedKeys(kind, byClock: found != nil) : []
+    try notes.forEachRow(kind, byClock: found != nil) { noted, before, deletedKey in
+      var row: RowID? = noted
+      if let found, deletedKey == nil || found.isMadeAgain { row = try found.take(before?.clock, noted) }
       if let key = deletedKey {
         let text = key.withUnsafeBufferPointer { String(valid: $0) }
-        let deletedRow = mayHaveMoved || isMadeAgain ? nil : noted
-        try body(PendingWrite(kind: kind, key: text ?? "", deletedRow: deletedRow, before: before))
+        try body(PendingWrite(kind: kind, key: text ?? "", deletedRow: mayHaveMoved ? nil : noted, before: before))
         // Another one may have come in its place, or carry its clock.
         guard !moved.isEmpty, let row else { return }
-        return try body(PendingWrite(kind: kind, row: row, before: nil, except: moved))
+        return try body(PendingWrite(kind: kind, row: row, isOfNewSchema: found != nil, except: moved))
       }
-      if let row { try body(PendingWrite(kind: kind, row: row, before: before, except: moved)) }
+      guard let row else { return }
+      try body(PendingWrite(kind: kind, row: row, before: before, isOfNewSchema: found != nil, except: moved))
     }
-  }
-
-  /// The numbers that rows have now in a table that the transaction has made again: by their clocks, with which they
-  /// were copied, and of rows without one by these numbers. Rows that share a clock are left out: what is not captured
-  /// here the next transaction looks for. Nil for any other table. Cost: reads the clocks of the table.
-  private func numbers(_ kind: KindNumber) throws -> [Value: RowID]? {
-    guard let tablesBefore, let table = reader.catalog.table(of: kind),
-      try TableOrder(reader.connection).hasMadeAnew(table, since: tablesBefore)
-    else { return nil }
-    let query = try SQLStatement(
-      reader.connection,
-      """
-      SELECT max(rowid), ifnull(nullif(tally_clock, \(InlineClock.unstampedSQL)), rowid) FROM main."\(table)"
-        GROUP BY 2 HAVING count(*) = 1
-      """)
-    var numbers: [Value: RowID] = [:]
-    while try query.step() { numbers[query.value(1)] = query.number(0) }
-    return numbers
   }
 
   func namesBefore() throws -> Set<String> {
@@ -288,4 +280,64 @@ struct RecordedRows: WrittenRows {
   }
 
   func end() {}
+}
+
+/// Finds rows that were noted in a transaction that has changed the schema: it may have made the table again, also for
+/// a while, and then a number is that of another row. A row is the one that carries the clock that was noted, with
+/// which tables are copied; one without a clock goes by its number. Each is found once.
+private final class ClockedRows {
+  let isMadeAgain: Bool
+  private let connection: Connection
+  private let number: SQLStatement
+  private let table: String
+  private var numbers: [InlineClock: RowID]?
+  private var taken = Set<RowID>()
+
+  /// Nil for a table that is gone.
+  init?(_ kind: KindNumber, _ reader: StateReader, since before: TableOrder) throws {
+    guard let table = reader.catalog.table(of: kind) else { return nil }
+    (connection, self.table) = (reader.connection, table)
+    isMadeAgain = try TableOrder(connection).hasMadeAnew(table, since: before)
+    number = try SQLStatement(connection, "SELECT tally_clock FROM main.\"\(table)\" WHERE rowid = ?")
+  }
+
+  /// The number of a row that had this clock, and a number at some time.
+  func take(_ clock: InlineClock?, _ noted: RowID) throws -> RowID? {
+    number.bind(1, noted)
+    defer { number.reset() }
+    let isThere = try number.step()
+    // Another program wrote there what is no clock.
+    let known = isThere ? (try? number.clock(0)) ?? .leaving : .unstamped
+    var row: RowID?
+    if isThere, known == clock ?? .unstamped || clock == nil && !isMadeAgain {
+      row = noted
+    } else if let clock {
+      row = try numbersByClock()[clock]
+    }
+    return row.flatMap { taken.insert($0).inserted ? $0 : nil }
+  }
+
+  /// Rows that share a clock are left out: what is not captured here the next transaction looks for. Cost: reads the
+  /// clocks of the table.
+  private func numbersByClock() throws -> [InlineClock: RowID] {
+    if let numbers { return numbers }
+    let query = try SQLStatement(
+      connection,
+      """
+      SELECT max(rowid), tally_clock FROM main."\(table)" WHERE tally_clock <> \(InlineClock.unstampedSQL)
+        GROUP BY 2 HAVING count(*) = 1
+      """)
+    var found: [InlineClock: RowID] = [:]
+    while try query.step() { if let clock = try? query.clock(1) { found[clock] = query.number(0) } }
+    numbers = found
+    return found
+  }
+}
+
+extension InlineClock {
+  /// Whether it is that of a record with these values. What cannot be read is of none.
+  func isOf(_ name: AnyRecordName, _ values: [Value], _ kind: RecordKind, _ reader: StateReader) -> Bool {
+    guard self != .unstamped, let (state, sum) = try? reader.state(self, values, kind) else { return false }
+    return StateSum(reader.catalog.fingerprint(name, kind, from: nil, to: state)) == sum
+  }
 }

@@ -7,7 +7,7 @@ import TallyCRDT
 /// checksum of the row's state. Anything more is in `tally_extra`. The size is fixed so that the stamp can be written
 /// in place after the app's own statement, without firing the app's triggers a second time. Where triggers capture,
 /// every write of the store's own changes these bytes, which is how they tell it from a write of the app.
-package enum InlineClock: Equatable {
+package enum InlineClock: Hashable {
   /// As inserted by the app: nothing stamped yet.
   case unstamped
   /// Existence and all fields that differ from their defaults have one stamp of user rank.
@@ -18,7 +18,7 @@ package enum InlineClock: Equatable {
   case leaving
 
   /// One stamp, and the checksum of the state that it makes with the row's values.
-  package struct Uniform: Equatable {
+  package struct Uniform: Hashable {
     var replica: ReplicaNumber
     var sequence: UInt64
     var time: HybridTime
@@ -31,7 +31,7 @@ package enum InlineClock: Equatable {
   }
 
   /// The row of `tally_extra` that a clock points to. The revision changes with each write, so that the clock does.
-  package struct Extra: Equatable {
+  package struct Extra: Hashable {
     var number: Int
     var revision: UInt32
 

@@ -6,7 +6,7 @@ import TallyCRDT
 /// sum is stored with each state, and tells the same of that state whenever it is read to be given away. Like the
 /// fingerprint it is updated by differences: what a write does not touch is not hashed again, so damage in it is not
 /// taken for content. Of random damage, one case in 16,777,216 passes.
-package struct StateSum: Equatable {
+package struct StateSum: Hashable {
   /// At most 24 bits.
   private(set) var rawValue: UInt32
 
