@@ -165,7 +165,9 @@ let package = Package(
     .target(name: "TallySchema", dependencies: ["TallyCRDT", "TallyWire", grdb, sqlite]),
     .target(
       name: "TallyStore",
-      dependencies: ["CTallySQLite", "TallyCRDT", "TallySchema", "TallyWire", faults, grdb, sqlite, logging],
+      dependencies: [
+        "CTallySQLite", "CTallySystem", "TallyCRDT", "TallySchema", "TallyWire", faults, grdb, sqlite, logging,
+      ],
       exclude: notHere, resources: privacy),
     // What can be read of a damaged file. Others need not build it.
     .target(name: "TallyRecovery", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", grdb, sqlite]),

@@ -85,6 +85,109 @@ import Testing
     try converge(restored, peer, ["Bridge", "Chess", "Go"])
   }
 
+  private static let tiles = Schema([EntitySchema("Tile", .counter("score"))])
+
+  private func session(_ body: (Store) throws -> Void) throws {
+    let store = try Store(path: path("a"), schema: Self.tiles)
+    try body(store)
+    try store.close()
+  }
+
+  private func score(_ store: Store) throws -> Int? {
+    try store.read { try Int.fetchOne($0, sql: "SELECT score FROM Tile") }
+  }
+
+  /// The store's files are copied while it is open, and back over those that are there then: `cp`, and `cp -p`, which
+  /// keeps the time of the content. A file system may give a token's number to the next but one after it, and a file
+  /// that is written over keeps its number. With `cp` it need not have been opened again in between.
+  @Test(arguments: [false, true]) func filesThatAreCopiedBackOverTheirSuccessorsTakeANewId(keepsTimes: Bool) throws {
+    let peer = try Store(path: path("peer"), schema: Self.tiles)
+    var total = 0
+    func add(_ store: Store) throws {
+      try store.write { try $0.execute(sql: "UPDATE Tile SET score = score + 1") }
+      total += 1
+    }
+    try session { store in try store.write { try $0.execute(sql: "INSERT INTO Tile(id) VALUES('Tile|~|1')") } }
+    for round in 0..<12 {
+      var files: [(path: String, bytes: Data, time: timespec)] = []
+      var replica: ReplicaID?
+      try session { store in
+        try add(store)
+        replica = try store.summary().replica
+        files = try ["a", "a-wal", "a-incarnation"].map {
+          (path($0), try Data(contentsOf: URL(fileURLWithPath: path($0))), try Self.time(of: path($0)))
+        }
+        try add(store)
+        #expect(try store.sync(with: peer).isConverged)
+      }
+      for _ in 0..<round % 4 + (keepsTimes ? 1 : 0) {
+        try session { store in
+          try add(store)
+          #expect(try store.sync(with: peer).isConverged)
+        }
+      }
+      for file in files {
+        try file.bytes.write(to: URL(fileURLWithPath: file.path))
+        guard keepsTimes else { continue }
+        try #require(utimensat(AT_FDCWD, file.path, [file.time, file.time], 0) == 0)
+      }
+      try session { store in
+        try add(store)
+        #expect(try store.summary().replica != replica, "round \(round)")
+        #expect(try store.sync(with: peer).isConverged)
+        #expect(try score(store) == total && score(peer) == total, "round \(round)")
+      }
+    }
+  }
+
+  private static func time(of path: String) throws -> timespec {
+    var status = stat()
+    try #require(stat(path, &status) == 0)
+    #if canImport(Darwin)
+      return status.st_mtimespec
+    #else
+      return status.st_mtim
+    #endif
+  }
+
+  /// Other permissions, as a container's start may set them each time, and another place on the same disk.
+  @Test func aTokenWithOtherPermissionsOrAnotherNameIsTheStores() throws {
+    var store = try open("a")
+    try insert("Chess", store)
+    let replica = try store.summary().replica
+    try store.close()
+    for (mode, from, to) in [(0o600, "a", "a"), (0o640, "a", "b"), (0o644, "b", "a")] {
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path(from) + "-incarnation")
+      for suffix in ["", "-incarnation"] where from != to {
+        try FileManager.default.moveItem(atPath: path(from) + suffix, toPath: path(to) + suffix)
+      }
+      store = try open(to)
+      #expect(try store.summary().replica == replica && store.lastRenewal() == nil)
+      try store.close()
+    }
+  }
+
+  /// Earlier builds kept only the token in the database.
+  @Test func aStoreOfAnEarlierBuildKeepsItsId() throws {
+    var store = try open("a")
+    try insert("Chess", store)
+    let replica = try store.summary().replica
+    try store.close()
+    let file = try DatabaseQueue(path: path("a"))
+    let token = "SELECT value FROM tally_meta WHERE key = 'incarnation'"
+    let isWhole = try file.write { db in
+      try db.execute(sql: "UPDATE tally_meta SET value = substr(value, 1, 32) WHERE key = 'incarnation'")
+      let text = try String(contentsOfFile: path("a-incarnation"), encoding: .utf8)
+      return try text.hasPrefix(#require(try String.fetchOne(db, sql: token)) + " ")
+    }
+    #expect(isWhole)
+    try file.close()
+    store = try open("a")
+    #expect(try store.summary().replica == replica && store.lastRenewal() == nil)
+    #expect(try store.read { try String.fetchOne($0, sql: token) }?.split(separator: " ").count == 3)
+    try store.close()
+  }
+
   @Test func withoutATokenAPeerTellsAnOlderCopy() throws {
     var options = StoreOptions()
     options.detectsCopies = false

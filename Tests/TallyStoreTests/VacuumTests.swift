@@ -423,7 +423,7 @@ private struct FullDisk: StoreFiles {
   private let files = SystemFiles()
   func kind(of path: String) -> StoreFileKind { files.kind(of: path) }
   func head(_ count: Int, of path: String) -> [UInt8]? { files.head(count, of: path) }
-  func token(at path: String) -> (text: String, fileNumber: UInt64)? { files.token(at: path) }
+  func token(at path: String) -> (text: String, fileNumber: UInt64, writing: String)? { files.token(at: path) }
   func writeToken(at path: String, _ text: (UInt64) -> String) throws { try files.writeToken(at: path, text) }
   func freeBytes(at path: String) -> Int? { 1000 }
 }

@@ -13,3 +13,8 @@ void tally_sha256_compress(uint32_t *state, const uint8_t *blocks, size_t count)
 /// Asks the system to begin to write so many bytes of a file to the disk, so that a later fsync finds less to do. It is a
 /// wish: where the system knows no such call, nothing happens.
 void tally_begin_writing(int descriptor, int64_t offset, int64_t count);
+
+/// When a file was made and when its content was last written, in microseconds since 1970. Where the system or the file
+/// system does not know the former, it is when anything of the file last changed, its owner and names included: no
+/// program can set that either. Returns 0, or -1 if the file cannot be asked.
+int tally_file_times(int descriptor, int64_t *made, int64_t *written);

@@ -140,8 +140,8 @@ extension StateReader {
 
 // MARK: - The token
 
-/// The identity of an opening, kept beside the file and not in it: a token that changes with every opening, and the
-/// number of the file that holds it.
+/// The identity of an opening, kept beside the file: a token that changes with every opening that writes, and the
+/// number of the file that holds it. The database has the token and the writing of that file.
 struct Incarnation {
   private let path: String
   private let files: any StoreFiles
@@ -155,22 +155,24 @@ struct Incarnation {
     self.files = files
   }
 
-  /// Whether the file holds `token` and is the very file that was written with it.
-  func holds(_ token: String) -> Bool {
+  /// Whether the file holds the token of `known` and is the very file that was written with it. Earlier builds have the
+  /// token alone there.
+  func holds(_ known: String) -> Bool {
     guard let found = files.token(at: path) else { return false }
-    return found.text == Self.text(token, found.fileNumber)
+    let token = known.prefix { $0 != " " }
+    return found.text == "\(token) \(found.fileNumber)\n" && [token, "\(token) \(found.writing)"].contains(known[...])
   }
 
-  /// Writes another token. A copy of the file has another number and does not count.
-  func write(_ token: String) throws {
+  /// Writes another token, and returns what the database has to know of it. A copy of the file does not count, nor does
+  /// a file that cannot be read again.
+  func write(_ token: String) throws -> String {
     do {
-      try files.writeToken(at: path) { Self.text(token, $0) }
+      try files.writeToken(at: path) { "\(token) \($0)\n" }
     } catch {
       throw DatabaseError(writing: path, error)
     }
+    return "\(token) \(files.token(at: path)?.writing ?? "unread")"
   }
-
-  private static func text(_ token: String, _ fileNumber: UInt64) -> String { "\(token) \(fileNumber)\n" }
 
   /// Lets the file that is being opened take another replica id if it is a copy, or an older one: its token is not the
   /// one beside it. Before anything is captured, since what others have written to a copy is the copy's.
@@ -188,8 +190,7 @@ extension WriteTransaction {
   /// Changes the token in the file and the one beside it. In the SQLite transaction in which they were compared, so
   /// that two processes cannot get in between.
   func renew(_ incarnation: Incarnation) throws {
-    let token = "\(environment.mintReplica())"
-    try incarnation.write(token)
-    try connection.run("INSERT OR REPLACE INTO tally_meta VALUES('incarnation', ?)", token)
+    let known = try incarnation.write("\(environment.mintReplica())")
+    try connection.run("INSERT OR REPLACE INTO tally_meta VALUES('incarnation', ?)", known)
   }
 }

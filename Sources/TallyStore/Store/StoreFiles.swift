@@ -1,3 +1,4 @@
+import CTallySystem
 import Foundation
 import GRDB
 import GRDBSQLite
@@ -14,8 +15,9 @@ package protocol StoreFiles: Sendable {
   /// The one of a file's several names in its folder by which it is opened, so that its log and its token have one
   /// place.
   func canonical(_ path: String) -> String
-  /// A small text, and the number of the file that holds it; nil if it cannot be read.
-  func token(at path: String) -> (text: String, fileNumber: UInt64)?
+  /// A small text, the number of the file that holds it, and what tells this writing of the file from any other, before
+  /// it under the same number or over it; nil if it cannot be read.
+  func token(at path: String) -> (text: String, fileNumber: UInt64, writing: String)?
   /// Puts a new file with a small text in the place of the old one, whole or not at all. `text` makes the text from the
   /// new file's number.
   func writeToken(at path: String, _ text: (UInt64) -> String) throws
@@ -123,16 +125,18 @@ struct SystemFiles: StoreFiles {
     return (attributes?[.systemFreeSize] as? NSNumber)?.intValue
   }
 
-  func token(at path: String) -> (text: String, fileNumber: UInt64)? {
+  /// No program can set when a file was made, so another file of that number differs; and `cp` over it alters when it
+  /// was written to. Owners, permissions and names may change. Not nanoseconds: some file servers round those later.
+  func token(at path: String) -> (text: String, fileNumber: UInt64, writing: String)? {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }
     defer { close(file) }
-    var status = stat()
+    var (status, made, written) = (stat(), Int64(), Int64())
     // A token is far shorter than this.
-    guard fstat(file, &status) == 0, let bytes = Self.read(1024, from: file),
-      let text = String(validating: bytes, as: UTF8.self)
+    guard fstat(file, &status) == 0, tally_file_times(file, &made, &written) == 0,
+      let bytes = Self.read(1024, from: file), let text = String(validating: bytes, as: UTF8.self)
     else { return nil }
-    return (text, UInt64(status.st_ino))
+    return (text, UInt64(status.st_ino), "\(made) \(written)")
   }
 
   /// Foundation would ask for the owner's name at each look at a file, in a database of all users.

@@ -18,11 +18,12 @@ struct SimulatedFiles: StoreFiles {
     }
   }
 
-  func token(at path: String) -> (text: String, fileNumber: UInt64)? {
+  /// The disk gives no number twice, and nothing is written over a token.
+  func token(at path: String) -> (text: String, fileNumber: UInt64, writing: String)? {
     guard let name = DiskRegistry.name(path) else { return nil }
     return disk.state.withLock { state in
       guard let number = state.image.names[name], let file = state.image.files[number] else { return nil }
-      return String(validating: file.bytes, as: UTF8.self).map { ($0, number) }
+      return String(validating: file.bytes, as: UTF8.self).map { ($0, number, "\(number)") }
     }
   }
 

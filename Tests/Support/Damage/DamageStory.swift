@@ -302,7 +302,7 @@ package final class DamageStory {
   private func strike(_ damage: Damage) throws {
     let path = path(victim)
     if damage.isOfLog {
-      let image = try ["", "-wal", "-incarnation"].map {
+      let image = try ["", "-wal"].map {
         (path + $0, try Data(contentsOf: URL(fileURLWithPath: path + $0)))
       }
       try stores[victim]?.close()
