@@ -142,6 +142,10 @@ struct Failure: Error {
     case let error as RecordNameError: "malformed record name: \(error.message)"
     case let error as StoreError where error.code == .baseNotCovered:
       "the delta starts after what is here; make one with --since '\(error.vector?.description ?? "")'"
+    // The library's words name a call that the tool does not have.
+    case let error as StoreError where error.code == .positionTooDeep:
+      "there is no room for a position at this place of the list; link its members again in their order, each with "
+        + "--at last (positionTooDeep)"
     case let error as StoreError: "\(error)"
     case let error as WireError: "\(error)"
     case let error as SyncError: error.message
@@ -173,10 +177,12 @@ enum FileAction: String {
 struct ReaderWentAway: Error {}
 
 /// A text in quotes that is safe to print: short, without control characters.
-func shown(_ text: String) -> String {
-  let limit = 80
+func shown(_ text: String) -> String { "'\(brief(text, 80))'" }
+
+/// A text of others that is safe to print, and cut where it is too long for a line.
+func brief(_ text: String, _ limit: Int = 1000) -> String {
   let head = String(String.UnicodeScalarView(text.unicodeScalars.prefix(limit)))
-  return "'\(printable(head))\(text.unicodeScalars.dropFirst(limit).isEmpty ? "" : "…")'"
+  return printable(head) + (text.unicodeScalars.dropFirst(limit).isEmpty ? "" : "…")
 }
 
 /// A text of others in a line of its own: without anything that a terminal takes for a command, or that turns the

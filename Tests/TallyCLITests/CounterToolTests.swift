@@ -59,6 +59,29 @@ import Testing
     #expect(set.status == 65 && set.output.contains("points: a 1, b 3"), "\(set.output)")
   }
 
+  /// What each device has added has a line of its own, and the set that lost is none of theirs.
+  @Test func aLostSetIsToldOnce() throws {
+    try bench.done("put", "a", Self.score, "--set", "points=100")
+    try bench.done("put", "b", Self.score, "--set", "points=200")
+    try bench.done("sync", "a", "b")
+    for store in ["a", "b"] {
+      try bench.done("put", store, Self.score, "--add", "points=1")
+      try bench.done("sync", "a", "b")
+    }
+    for words in [["why", "a", Self.score], ["why", "b", Self.score, "points"]] {
+      let why = try bench.tally(words).output
+      #expect(why.components(separatedBy: "  added to points=").count == 3, "\(why)")
+      #expect(why.components(separatedBy: "    lost: points=").count == 2, "\(why)")
+    }
+  }
+
+  @Test func aSeedWithABadNumberIsRefused() throws {
+    let set = #"{"name":"s","version":1,"records":[{"key":"k","type":"SBScore","fields":{"points":"x"}}]}"#
+    try bench.unchanged("a") {
+      try bench.refused(65, ["seed", "a", "--set", "-"], saying: "points is not an integer", input: set)
+    }
+  }
+
   @Test func whatCannotBeAddedIsRefused() throws {
     try bench.unchanged("a") {
       for number in ["points", "points=", "points=x", "points=1.5", "points=9223372036854775807", "round=1", "none=1"] {
@@ -66,6 +89,18 @@ import Testing
       }
       for number in ["round=1", "best", "best=x", "best=1.5"] {
         try bench.refused(65, ["put", "a", Self.score, "--set", number])
+      }
+      for (option, word, reason) in [
+        ("--add", "points=9223372036854775808", "points: '9223372036854775808' is not an integer; write a whole"),
+        ("--add", "points=1.5", "points: '1.5' is not an integer; write a whole number from -9223372036854775808"),
+        ("--set", "points=x", "first.points: 'x' is not an integer"),
+        ("--set", "points=", "first.points: a counter takes a number, not null"),
+        ("--add", "round=1", "SBScore.round is no counter; write field=value"),
+        ("--add", "best=1", "SBScore.best is no counter; write field=value"),
+        ("--set", "round=1", "round is no counter and does not keep the greatest or the least; write field=value"),
+      ] {
+        try bench.refused(65, ["put", "a", Self.score, option, word], saying: reason)
+        try bench.refused(65, ["put", "a", Self.score, option, word], saying: "(typeMismatch)")
       }
       try bench.refused(66, ["put", "a", "SBScore|~|none", "--add", "points=1"])
       try bench.refused(64, ["put", "a", "-", "--add", "points=1"])

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Testing
 
 /// `tally diff`, `timeline`, `report` and `inspect`: what the inspector's pages say, in a shell.
@@ -81,6 +82,17 @@ import Testing
     // What is shown in another form is read back as what it was.
     try bench.done("put", "tablet", "SBGame|~|go", escaped)
     #expect(try bench.done("get", "tablet", "SBGame|~|go", "--json").contains(value))
+  }
+
+  /// Another program may write a row under a name that is none.
+  @Test func aRowUnderNoNameCommandsNoTerminal() throws {
+    let queue = try DatabaseQueue(path: bench.path("phone"))
+    let name = "SBPerson|~|x\u{1B}[2J\nfake\u{202E}" + String(repeating: "y", count: 200)
+    try queue.write { try $0.execute(sql: "INSERT INTO SBPerson(id, name) VALUES(?, 'X')", arguments: [name]) }
+    try queue.close()
+    let lines = try bench.tally("list", "phone", "SBPerson").lines
+    #expect(lines.count == 2 && lines.last?.hasPrefix("SBPerson|~|x?[2J?fake?yyy") == true, "\(lines)")
+    #expect(lines.allSatisfy { $0.utf8.count < 1100 })
   }
 
   /// Values that look alike are told apart, and JSON has them as they are.

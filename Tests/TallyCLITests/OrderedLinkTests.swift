@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Testing
 
 /// Members in an order, and positions, with the tool.
@@ -51,7 +52,29 @@ import Testing
       #expect(try bench.tally(["link", "a", "List|~|l", "songs", "Song|~|b", "--at", place]).status != 0)
     }
     #expect(try bench.tally(["link", "a", "List|~|l", "songs", "Song|~|b", "--at", "after:Song|~|d"]).status == 66)
+    for place in ["before:Song|~|a", "after:Song|~|a"] {
+      try bench.refused(
+        65, ["link", "a", "List|~|l", "songs", "Song|~|a", "--at", place],
+        saying: "Song|~|a cannot stand before or after itself")
+    }
     #expect(try songs() == "a")
+  }
+
+  /// There is nothing between a blob and the same blob followed by a zero.
+  @Test func withoutRoomTheWayOutIsTheTools() throws {
+    for song in ["a", "b"] { try link(song) }
+    let queue = try DatabaseQueue(path: bench.path("a"))
+    try queue.write { db in
+      try db.execute(sql: "UPDATE List_songs SET position = x'40' WHERE target = 'Song|~|a'")
+      try db.execute(sql: "UPDATE List_songs SET position = x'4000' WHERE target = 'Song|~|b'")
+    }
+    try queue.close()
+    try bench.refused(
+      65, ["link", "a", "List|~|l", "songs", "Song|~|c", "--at", "after:Song|~|a"],
+      saying: "link its members again in their order, each with --at last (positionTooDeep)")
+    for song in ["a", "b"] { try link(song, "last") }
+    try link("c", "after:Song|~|a")
+    #expect(try songs() == "acb")
   }
 
   @Test func theOrderGoesThroughImportAndSync() throws {
@@ -69,6 +92,11 @@ import Testing
   @Test func aPositionIsPutAsHexadecimalDigits() throws {
     try bench.done("put", "a", "Track|~|t", "list=List|~|l", "rank=0102")
     #expect(try bench.done("get", "a", "Track|~|t").contains("  rank=0102\n"))
-    #expect(try bench.tally(["put", "a", "Track|~|t", "rank=\(String(repeating: "00", count: 513))"]).status == 65)
+    let deep = String(repeating: "01", count: 513)
+    let reason = "Track|~|t.rank: a position has 1 to 512 bytes, and this one has 513 (typeMismatch)"
+    try bench.unchanged("a") {
+      try bench.refused(65, ["put", "a", "Track|~|t", "rank=\(deep)"], saying: reason)
+      try bench.refused(65, ["put", "a", "Track|~|t", #"rank:={"blob":"\#(deep)"}"#], saying: reason)
+    }
   }
 }

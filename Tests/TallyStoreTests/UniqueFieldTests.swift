@@ -343,7 +343,7 @@ import Testing
       .text("name"), .text("title", default: ""), .integer("code"), .real("rating"), .reference("other", to: "Shop"),
     ]
     for (rule, word) in [
-      (UniqueRule.on("other"), "reference"), (.on("title"), "default"), (.on("nme"), "name"), (.on([]), "between"),
+      (UniqueRule.on("other"), "reference"), (.on("title"), "default"), (.on("nme"), "name"), (.on([]), "1 to 16"),
       (.on("code", .rename), "rename"), (.on(["name", "code"], .rename), "rename"), (.on(["name", "name"]), "once"),
       (.on("rating"), "real"), (.on("id"), "no field"),
     ] {

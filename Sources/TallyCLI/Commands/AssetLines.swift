@@ -12,7 +12,7 @@ enum AssetLines {
     }
     lines += assets.issues.map { "asset \($0.name): \($0.message)" }
     if let failure = assets.failure { lines.append("assets: \(failure)") }
-    return lines
+    return lines.map { brief($0) }
   }
 
   /// - Throws: `Failure` if a file could not travel. The next sync tries again.

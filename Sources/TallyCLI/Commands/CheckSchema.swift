@@ -26,7 +26,9 @@ struct CheckSchema: ParsableCommand {
       let changes = SchemaChange.all(from: before, to: next, merged: try before.following(next))
       try Output.run { output in
         if !json, changes.allSatisfy({ $0.kind == .undeclared }) { try output.line("nothing has to change") }
-        for change in changes { for line in json ? [change.json.text] : change.lines { try output.line(line) } }
+        for change in changes {
+          for line in json ? [change.json.text] : change.lines.map(printable) { try output.line(line) }
+        }
       }
     }
   }

@@ -24,7 +24,7 @@ struct ConflictsCommand: ParsableCommand {
       try Output.run { output in
         for conflict in conflicts {
           let entry = ConflictOutput(conflict: conflict, entity: schema[conflict.name.type])
-          for line in json ? [entry.json.text] : entry.lines { try output.line(line) }
+          for line in json ? [entry.json.text] : entry.lines.map(printable) { try output.line(line) }
         }
       }
     }

@@ -1,5 +1,8 @@
 import ArgumentParser
 import Tally
+import TallyCRDT
+import TallyInspection
+import TallyStore
 
 struct DeleteCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -44,7 +47,20 @@ struct RestoreCommand: ParsableCommand {
     try store.writing { store in
       let name = try store.meant(name)
       _ = try store.schema.entity(of: name)
-      try Output().acknowledge(name, try store.restore(name))
+      try Output().acknowledge(name, try store.restoreDeleted(name))
     }
+  }
+}
+
+extension Store {
+  /// Brings a deleted record back. A record that was never deleted, and whose row this device's database does not
+  /// take, stays as it is: a restore would only make its claims younger.
+  /// - Throws: the errors of `restore(_:)`; `StoreError.notDeleted` also for such a record.
+  func restoreDeleted(_ name: AnyRecordName) throws -> Dot? {
+    let found = try presence(of: name)
+    if found.code == .setAside, !found.isVisible, try history(of: name)?.isAlive == true {
+      throw StoreError(.notDeleted, "\(name) is not deleted, but set aside: tally why says what is in the way")
+    }
+    return try restore(name)
   }
 }

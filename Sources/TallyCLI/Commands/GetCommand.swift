@@ -27,7 +27,7 @@ struct GetCommand: ParsableCommand {
         throw StoreError(.noSuchRecord, "no record named \(name)")
       }
       try Output.run { output in
-        let lines = try json ? [record.json(entity).text] : record.lines(entity)
+        let lines = try json ? [record.json(entity).text] : record.lines(entity).map(printable)
         for line in lines { try output.line(line) }
       }
     }
@@ -53,7 +53,8 @@ struct ListCommand: ParsableCommand {
           let names = try String.fetchCursor(db, sql: "SELECT id FROM \"\(entity.type)\" ORDER BY id")
           while let text = try names.next() {
             guard json else {
-              try output.line(text)
+              // Another program may have written a row under a name that is none.
+              try output.line(brief(text))
               continue
             }
             guard let record = try schema.record(db, recordName(text)) else { continue }

@@ -69,7 +69,7 @@ struct ImportCommand: ParsableCommand {
       let progress = Progress("importing", progress)
       let report = try store.importDatabase(at: URL(fileURLWithPath: from), map: map, batchSize: batch) { step in
         progress.show(
-          Double(step.rows) / Double(max(step.rowCount, 1)), of: "importing \(step.table)",
+          Double(step.rows) / Double(max(step.rowCount, 1)), of: "importing \(printable(step.table))",
           "\(count(step.rows, "row")), \(progress.rate(step.rows)) a second")
       }
       progress.end()

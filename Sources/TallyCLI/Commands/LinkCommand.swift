@@ -24,6 +24,10 @@ struct LinkCommand: ParsableCommand {
       let (name, target) = (try store.meant(names.name), try store.meant(names.target))
       let schema = try store.schema
       let place = try at.map(place).map { place in try place.map { try store.meant($0) } }
+      switch place {
+      case .before(target)?, .after(target)?: throw Failure(.badData, "\(target) cannot stand before or after itself")
+      default: break
+      }
       let commit = try store.commit { try schema.link($0, name, link.relationship, to: target, at: place) }
       try Output().acknowledge(name, commit.dot)
     }

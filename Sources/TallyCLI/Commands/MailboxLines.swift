@@ -13,7 +13,7 @@ enum MailboxLines {
       if !report.removed.isEmpty { try output.line("removed \(count(report.removed.count, "file"))") }
       for line in AssetLines.of(report.assets) { try output.line(line) }
       if report.repaired { try output.line("contents differed although the vectors were equal; a full state was put") }
-      for issue in report.pending { try output.line("pending \(shown(issue.name)): \(issue.message)") }
+      for issue in report.pending { try output.line("pending \(shown(issue.name)): \(brief(issue.message))") }
     }
   }
 

@@ -13,6 +13,9 @@ struct NewCommand: ParsableCommand {
           "references":{"owner":{"to":"SBPerson","onDelete":"cascade"}},
           "relationships":{"players":{"to":"SBPerson"}}}]}
       Fields are \(FieldKind.allCases.map(\.rawValue).joined(separator: ", ")); onDelete is nullify, cascade or deny.
+      A position names its reference: {"kind":"position","within":"list"}. A number may keep the greatest or the least: \
+      {"kind":"integer","keep":"greatest"}. A relationship may be ordered: {"to":"Song","ordered":true}. Beside the fields \
+      may stand "unique":[{"fields":["name"],"policy":"rename"}], with the policy clear, rename, merge or hide.
 
       Example: tally new scores.tally --schema schema.json
       """)

@@ -14,7 +14,9 @@ struct PutCommand: ParsableCommand {
       field=@FILE for an asset adds a copy of the file to the folder beside the store, and puts its name.
       field:=JSON gives the value as JSON, as an import does, so field:=null is null.
       Of a counter field=value says by how much it changes: by the difference to what it shows. --add and --set say it in \
-      other words: --add score=1 adds, and --set score=0 sets, so that what others add meanwhile counts from there.
+      other words: --add score=1 adds, and --set score=0 sets, so that what others add meanwhile counts from there. Each \
+      --set is a transaction of its own, and all --add together are the last; they are committed at once, or none is, and \
+      the ACK names the last.
 
       Prints "ACK <name> <replica>:<sequence>" when the change is committed and on disk, and "ACK <name> -" if nothing \
       had to change because the values were equal. A UUID in capital letters is that of the record in small letters, as \
@@ -22,6 +24,7 @@ struct PutCommand: ParsableCommand {
 
       With - for the name, reads one record a line from standard input: either words as on the command line, in quotes \
       where they have spaces, or {"name":…,"fields":{…},"links":{…}}. Each line is a transaction with an ACK of its own.
+      Such lines have no --add and no --set.
       A bad line is reported with its number and skipped, and the exit code is then 65. After a fault of the disk or \
       damage in the store nothing more is read.
 

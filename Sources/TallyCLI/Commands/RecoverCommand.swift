@@ -33,7 +33,7 @@ struct RecoverCommand: ParsableCommand {
     }
     bar.end()
     try Output.run { output in
-      for loss in report.losses { try output.line("lost: \(loss)") }
+      for loss in report.losses { try output.line(brief("lost: \(loss)")) }
       try output.line("recovered \(report.recovered) records and links")
     }
     guard report.lossCount == 0 else {

@@ -59,6 +59,6 @@ struct UpgradeSchema: ParsableCommand {
     let upgraded = try Store(path: store, schema: schema, options: options)
     let after = try upgraded.schema
     try upgraded.close()
-    try Output.run { try $0.line(after == before ? "nothing had to change" : "upgraded \(store)") }
+    try Output.run { try $0.line(after == before ? "nothing had to change" : "upgraded \(printable(store))") }
   }
 }

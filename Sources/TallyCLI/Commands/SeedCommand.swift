@@ -35,7 +35,7 @@ struct SeedCommand: ParsableCommand {
     try store.writing { store in
       let report = try store.seed(set)
       try Output.run { output in
-        let name = "\(set.name) version \(set.version)"
+        let name = printable("\(set.name) version \(set.version)")
         let retired = set.retired.isEmpty ? "" : ", \(set.retired.count) retired"
         try output.line(
           report.isNew ? "seeded \(name): \(count(set.records.count, "record"))\(retired)" : "\(name) is here already")
@@ -70,7 +70,7 @@ struct SeedsCommand: ParsableCommand {
     try store.reading { store in
       let sets = try store.seedSets()
       try Output.run { output in
-        for set in sets { for line in json ? [set.json.text] : set.lines { try output.line(line) } }
+        for set in sets { for line in json ? [set.json.text] : set.lines.map(printable) { try output.line(line) } }
       }
     }
   }

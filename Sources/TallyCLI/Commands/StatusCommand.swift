@@ -15,15 +15,19 @@ struct StatusCommand: ParsableCommand {
   func run() throws {
     try store.reading { store in
       let status = try store.status()
+      let holders = try store.holders(of: status)
       try Output.run { output in
-        for line in json ? [status.json.text] : status.lines { try output.line(line) }
+        for line in json ? [status.json(holders).text] : status.lines(holders).map({ brief($0) }) {
+          try output.line(line)
+        }
       }
     }
   }
 }
 
 extension StoreStatus {
-  var json: JSON {
+  /// `holders` are those of the values for which rows are set aside, by the names of these rows.
+  func json(_ holders: [String: AnyRecordName]) -> JSON {
     let vector = summary.vector.entries.map { ("\($0.replica)", JSON.integer($0.sequence)) }
     let counts = counts.map { count -> JSON in
       .object([
@@ -40,6 +44,7 @@ extension StoreStatus {
           .object([
             "row": .string($0.row), "isShown": .bool($0.isShown), "isEmptied": .bool($0.isEmptied),
             "showsRemoved": .bool($0.showsRemoved), "reason": .string($0.reason),
+            "holder": .string(holders[$0.row]?.text),
           ])
         }),
       "contested": .array(
@@ -57,7 +62,7 @@ extension StoreStatus {
     ])
   }
 
-  /// A value of a unique field, for people.
+  /// A value of a unique field, as JSON has it.
   private static func text(_ value: Value) -> String {
     switch value {
     case .null: "null"
@@ -68,9 +73,19 @@ extension StoreStatus {
     }
   }
 
+  /// A value of a unique field, for people.
+  private static func shown(_ value: Value) -> String {
+    switch value {
+    case .null: "nothing"
+    case .text(let text): TallyCLI.shown(text)
+    case .blob(let bytes): "\(bytes.count) bytes"
+    case .integer, .real: text(value)
+    }
+  }
+
   private static func text(_ date: Date) -> String { date.formatted(.iso8601) }
 
-  fileprivate var lines: [String] {
+  fileprivate func lines(_ holders: [String: AnyRecordName]) -> [String] {
     var lines = ["replica      \(summary.replica?.description ?? "none yet")"]
     lines += summary.vector.entries.enumerated().map { "\($0.offset == 0 ? "vector" : "      ")       \($0.element)" }
     lines.append("fingerprint  \(summary.fingerprint)")
@@ -84,13 +99,13 @@ extension StoreStatus {
       let removed = row.showsRemoved ? "stays, and still shows what was removed for good" : "stays"
       let stays = row.isEmptied ? "stays, without its values" : removed
       let name = row.row.replacing("\n", with: " with ")
-      lines.append("set aside    \(name) \(row.isShown ? stays : "is not shown"): \(row.reason)")
+      let holder = holders[row.row].map { "; \($0) has the value, which is unique" } ?? ""
+      lines.append("set aside    \(name) \(row.isShown ? stays : "is not shown"): \(brief(row.reason, 500))\(holder)")
     }
     for value in contested {
       let holder = value.holder ?? "a row that SQLite does not let go"
-      let shown = value.shown.isNull ? "nothing" : Self.text(value.shown)
-      lines.append(
-        "contested    \(value.name) \(value.field) \(Self.text(value.wanted)), which \(holder) has, and shows \(shown)")
+      let (wanted, shown) = (Self.shown(value.wanted), Self.shown(value.shown))
+      lines.append("contested    \(value.name) \(value.field) \(wanted), which \(holder) has, and shows \(shown)")
     }
     if hasTriggerLoop {
       lines.append(

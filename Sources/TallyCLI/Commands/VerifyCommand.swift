@@ -33,7 +33,7 @@ struct VerifyCommand: ParsableCommand {
     if repair {
       let report = try store.writing { try $0.rebuild() }
       try Output.run { output in
-        for loss in report.losses { try output.line("lost: \(loss)") }
+        for loss in report.losses { try output.line(brief("lost: \(loss)")) }
         guard report.hadOtherFingerprint else { return }
         try output.line(
           "what was stored did not fit its sum; it stays in doubt until another device has said what it holds")
@@ -54,7 +54,7 @@ struct VerifyCommand: ParsableCommand {
       isSound = report.isSound
       try Output.run { output in
         if report.isSound { try output.line("ok \(report.checked) checked") }
-        for problem in report.problems { try output.line(problem) }
+        for problem in report.problems { try output.line(brief(problem)) }
       }
       if !report.isSound {
         let count = report.problems.count

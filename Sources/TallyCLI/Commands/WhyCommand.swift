@@ -50,6 +50,8 @@ struct Explanation {
   private let own: ReplicaID?
   private let isOfField: Bool
   private let presence: PresenceReport
+  /// The record that has the value for which this one is not shown.
+  private let holder: AnyRecordName?
   /// The removal of content that what the record holds now is later than; nil if there was none.
   private let emptying: Stamp?
 
@@ -71,6 +73,7 @@ struct Explanation {
     let found = try store.presence(of: name)
     presence = PresenceReport(of: name, found, try ReplicaDirectory([("this store", store)]))
     emptying = try found.emptying ?? store.emptying(of: name)?.stamp
+    holder = found.code == .setAside ? try store.holder(keepingOut: name) : nil
     isOfField = field != nil
   }
 
@@ -108,7 +111,7 @@ struct Explanation {
       "existence": history.existence.map(StampOutput.json) ?? .null, "fields": .array(fields),
       "deletes": .array(deletes), "seed": history.seedJSON, "gaveWayTo": .string(history.replacedBySeed?.text),
       "conflicts": .array(history.conflicts.map { ConflictOutput(conflict: $0, entity: entity).json }),
-      "presence": Self.json(presence),
+      "presence": Self.json(presence), "holder": .string(holder?.text),
     ])
   }
 
@@ -116,14 +119,20 @@ struct Explanation {
     var lines = ["\(history.name)  \(presence.headline)"]
     // The first line says the rest.
     if ![.visible, .deleted, .retired, .gaveWay].contains(presence.code) { lines.append("  \(presence.sentence)") }
+    if let holder { lines.append("  \(holder) has the value, which is unique") }
     lines += history.seedLines
     if let existence = history.existence { lines.append("  inserted \(text(existence))") }
-    for field in history.fields {
+    // What lost stands once: with the register of a counter, and not with what each device has added.
+    var tellers: [String: Int] = [:]
+    for (index, field) in history.fields.enumerated() where !field.isAddition || tellers[field.field] == nil {
+      tellers[field.field] = index
+    }
+    for (index, field) in history.fields.enumerated() {
       let said = assignment(column(field.field), field.value, type(field.field))
       lines.append(field.isAddition ? "  added to \(said)" : "  \(said)")
       lines.append("    written \(text(field.stamp))")
       if let reason = field.hiddenReason { lines.append("    not shown: \(reason)") }
-      for lost in history.conflicts where lost.field == field.field {
+      for lost in history.conflicts where lost.field == field.field && tellers[field.field] == index {
         lines.append("    lost: \(assignment(column(lost.field), lost.loserValue, type(lost.field)))")
         lines.append("      written \(text(lost.loser))")
       }

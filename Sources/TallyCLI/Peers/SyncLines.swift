@@ -8,7 +8,7 @@ enum SyncLines {
     var lines = ["\(store) took \(count(outcome.changes, "change")), \(count(outcome.conflicts, "conflict"))"]
     if outcome.repaired { lines.append("contents differed although the vectors were equal; both were joined") }
     if let assets = outcome.assets { lines += AssetLines.of(assets) }
-    return lines + healing(outcome.isHealed, outcome.inDoubt, store)
+    return (lines + healing(outcome.isHealed, outcome.inDoubt, store)).map(printable)
   }
 
   /// Returns the outcome for a store that was damaged.

@@ -31,7 +31,7 @@ extension ShellSession {
     case "restore":
       try line.end()
       _ = try schema.entity(of: name)
-      return Self.text(try store.restore(name))
+      return Self.text(try store.restoreDeleted(name))
     default:
       let relationship = try line.word("a relationship")
       let target = try store.meant(line.name())

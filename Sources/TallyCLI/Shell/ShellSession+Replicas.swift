@@ -34,7 +34,8 @@ extension ShellSession {
       return JSON.array(try store.seedSets().map(\.json)).text
     case "status":
       try line.end()
-      return try store.status().json.text
+      let status = try store.status()
+      return status.json(try store.holders(of: status)).text
     case "verify":
       try line.end()
       let report = try store.verify()

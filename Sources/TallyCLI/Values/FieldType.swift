@@ -38,7 +38,15 @@ extension FieldType {
       return .null
     }
     guard let value = try parse(text) else { throw mismatch(shown(text)) }
+    try checkPosition(value)
     return value
+  }
+
+  /// - Throws: `StoreError.typeMismatch` for a position of a size that there is not.
+  private func checkPosition(_ value: Value) throws {
+    guard case (.field(.position), .blob(let bytes)) = (self, value), ListPosition(bytes: bytes) == nil else { return }
+    throw StoreError(
+      .typeMismatch, "a position has 1 to \(ListPosition.byteLimit) bytes, and this one has \(bytes.count)")
   }
 
   private func parse(_ text: String) throws -> Value? {
@@ -58,6 +66,12 @@ extension FieldType {
 
   /// The value of a JSON value.
   func value(json: JSON) throws -> Value {
+    let value = try read(json)
+    try checkPosition(value)
+    return value
+  }
+
+  private func read(_ json: JSON) throws -> Value {
     switch (self, json) {
     case (_, .null): return .null
     case (.field(.json), .string(let text)):
@@ -97,6 +111,7 @@ extension FieldType {
       case .field(.bool): "; write true or false"
       case .field(.date): "; write ISO 8601, for example 2026-02-28T09:30:00Z"
       case .field(.asset): "; write @FILE, and the file is added"
+      case .field(.integer), .field(.counter): "; write a whole number from \(Int64.min) to \(Int64.max)"
       case .field(.blob), .field(.position): "; write hexadecimal digits, or base64: and Base64"
       default: ""
       }
@@ -166,7 +181,7 @@ extension FieldType {
     switch (self, value) {
     case (_, .null): nil
     case (.field(.bool), .integer(let number)): number == 0 ? "false" : number == 1 ? "true" : String(number)
-    case (.field(.date), .text(let text)): ISODate.iso(stored: text) ?? text
+    case (.field(.date), .text(let text)): ISODate.iso(stored: text) ?? (Self.isPlain(text) ? text : nil)
     case (.field(.uuid), .blob(let bytes)) where bytes.count == 16: Self.uuid(bytes)
     case (_, .integer(let number)): String(number)
     case (_, .real(let number)): "\(number)"

@@ -68,29 +68,35 @@ struct RecordInput {
   /// Adds to counters and sets them, or what keeps the greatest or the least: `field=number`.
   mutating func count(_ additions: [String], _ settings: [String], _ schema: Schema) throws {
     let entity = try schema.entity(of: name)
-    func read(_ word: String) throws -> (String, Int64) {
+    func read(_ word: String, _ fault: String, _ takes: (FieldSchema) -> Bool) throws -> (String, Value) {
       let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-      guard parts.count == 2, let number = Int64(parts[1]) else {
-        throw Failure(.badData, "\(shown(word)) is not a counter and an integer; write counter=number")
+      guard parts.count == 2 else {
+        throw Failure(.badData, "\(shown(word)) is not a field and a number; write field=number")
       }
-      guard case .field(.counter) = try entity.fieldType(parts[0]) else {
-        throw StoreError(.typeMismatch, "\(entity.type).\(parts[0]) is no counter; write field=value")
+      let (column, text) = (parts[0], parts[1])
+      let type = try entity.fieldType(column)
+      guard let field = entity.fields.first(where: { $0.name == column }), takes(field) else {
+        throw StoreError(.typeMismatch, "\(entity.type).\(column) \(fault); write field=value")
       }
-      guard fields[parts[0]] == nil else { throw Failure(.badData, "the field \(parts[0]) is given twice") }
-      return (parts[0], number)
+      guard fields[column] == nil else { throw Failure(.badData, "the field \(column) is given twice") }
+      let value = try located(name, column) {
+        let value = try type.value(text: text)
+        guard !value.isNull || field.kind != .counter else {
+          throw StoreError(.typeMismatch, "a counter takes a number, not null")
+        }
+        return value
+      }
+      return (column, value)
     }
-    self.additions = try additions.map(read)
+    self.additions = try additions.compactMap { word in
+      let (counter, value) = try read(word, "is no counter") { $0.kind == .counter }
+      guard case .integer(let number) = value else { return nil }
+      return (counter, number)
+    }
     self.settings = try settings.map { word in
-      let field = String(word.prefix { $0 != "=" })
-      guard let kept = entity.fields.first(where: { $0.name == field && $0.keep != nil }) else {
-        let (counter, number) = try read(word)
-        return (counter, .integer(number))
+      try read(word, "is no counter and does not keep the greatest or the least") {
+        $0.kind == .counter || $0.keep != nil
       }
-      guard word.count > field.count, fields[field] == nil else {
-        throw Failure(.badData, "\(shown(word)) is not a field and a value, or the field is given twice")
-      }
-      let text = String(word.dropFirst(field.count + 1))
-      return (field, try located(name, field) { try FieldType.field(kept.kind).value(text: text) })
     }
   }
 

@@ -25,10 +25,8 @@ extension EntitySchema {
     }
     guard column >= fields.count else {
       let field = fields[column]
-      guard field.kind.accepts(value) else {
-        throw StoreError(.typeMismatch, "\(name).\(field.name) is not \(field.kind.withArticle)")
-      }
-      return
+      guard !field.kind.accepts(value) else { return }
+      throw StoreError(.typeMismatch, "\(name).\(field.name) is not \(field.kind.valueWithArticle)")
     }
     let reference = references[column - fields.count]
     guard case .text(let text) = value, let target = try? AnyRecordName(text), target.hasType(reference.to) else {
@@ -50,7 +48,7 @@ extension EntitySchema {
 extension FieldSchema {
   /// Why a value other than null cannot be written to the field; nil if it can.
   package func refusal(of value: Value) -> String? {
-    guard kind.accepts(value) else { return "is not \(kind.withArticle)" }
+    guard kind.accepts(value) else { return "is not \(kind.valueWithArticle)" }
     return oneOf?.contains(value) == false ? "has a value that the schema does not list" : nil
   }
 

@@ -30,6 +30,8 @@ public enum FieldKind: String, Sendable, CaseIterable {
 
   /// The kind with its article, for messages.
   package var withArticle: String { ([.integer, .asset].contains(self) ? "an " : "a ") + rawValue }
+  /// The same for a value of the kind: that of a counter is a number.
+  package var valueWithArticle: String { self == .counter ? "an integer" : withArticle }
 
   package var columnType: String {
     switch self {

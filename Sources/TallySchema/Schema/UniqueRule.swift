@@ -101,7 +101,7 @@ extension EntitySchema {
     for rule in unique {
       let label = "the unique rule of \(type) on \(rule.fields.map(printable).joined(separator: ", "))"
       guard (1...UniqueRule.maximumFields).contains(rule.fields.count) else {
-        throw StoreError(.invalidSchema, "\(label) must have between 1 and \(UniqueRule.maximumFields) fields")
+        throw StoreError(.invalidSchema, "a unique rule of \(type) must have 1 to \(UniqueRule.maximumFields) fields")
       }
       for name in rule.fields {
         guard taken.insert(name).inserted else {
