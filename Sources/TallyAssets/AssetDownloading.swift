@@ -61,7 +61,11 @@ package final class AssetDownloading {
   }
 
   // Also after an error of `init`, where all properties are set by then.
-  deinit { close(descriptor) }
+  deinit {
+    // Of what is not there, nothing is to stay.
+    if byteCount == 0, descriptor >= 0, Self.isOpen(path, as: descriptor) { folder.tidy(path) }
+    close(descriptor)
+  }
 
   /// Whether the file at a path is the one that is open, and no other has taken its place.
   private static func isOpen(_ path: String, as descriptor: Int32) -> Bool {

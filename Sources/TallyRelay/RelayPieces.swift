@@ -1,8 +1,8 @@
 import TallyRelayProtocol
 import TallySync
 
-/// A download of an entry, piece by piece. While a piece is stored, the next one is on its way. After an error it may
-/// be asked for the piece once more.
+/// A download of an entry, piece by piece. The first is on its way when it is made; while a piece is stored, the next
+/// one is. After an error it may be asked for the piece once more.
 struct RelayPieces: AsyncSequence, ResumablePieces {
   /// Two pieces, the one that is being stored and the one on its way, are the most that a process which is killed has
   /// received for nothing.
@@ -20,6 +20,7 @@ struct RelayPieces: AsyncSequence, ResumablePieces {
 
   init(mailbox: RelayMailbox, name: String, offset: Int) {
     (self.mailbox, self.name, self.offset) = (mailbox, name, offset)
+    ahead = Ahead(mailbox, name, offset)
   }
 
   func makeAsyncIterator() -> Self { self }

@@ -34,7 +34,10 @@ extension Join {
     var edit = StampedEdit(state, row.hash)
     var dots: [Dot] = []
     var (keepsOwn, moved) = (false, [AnyRecordName]())
-    if received.count > 1 { shown.reserveCapacity(received.count) }
+    if received.count > 1 {
+      shown.reserveCapacity(received.count)
+      lost.reserveCapacity(received.count)
+    }
     for (index, cell) in received.enumerated() {
       let (column, value) = (kind.columns[places[index]], row.values[index])
       if column.isCounter {
@@ -75,10 +78,11 @@ extension Join {
     // What stays of a write that lost is a touch, or nothing, and a buffer takes registers.
     guard !keepsOwn || edit.changesState && !transaction.isBuffered else { return false }
     if places.contains(where: { kind.lenses.involves($0) }) {
-      var values = row.lensed
-      for (place, value) in shown { values[place] = value }
-      let showsOlder = kind.lenses.show(kind, into: &values) { column, value in
-        edit.state.stamp(of: column.field, isDefault: column.isDefault(value))
+      let state = edit.state
+      let showsOlder = kind.lenses.showOlder(kind) { place in
+        shown.first { $0.place == place }?.value ?? row.lensed[place]
+      } _: {
+        state.stamp(of: $0.field, isDefault: $0.isDefault($1))
       }
       guard !showsOlder else { return false }
     }
@@ -86,7 +90,7 @@ extension Join {
     guard try transaction.writer.showEdited(edit.state, kind, row.id, row.clock, shown) else { return false }
     noteChange()
     try transaction.edited(row.key, kind, dots, edit, received, owners: row.owners, moved: moved)
-    for write in kind.lenses.told(lost, kind) { try note(shown: write, name()) }
+    for write in lost where !kind.lenses.isFollowed(write, in: lost, kind) { try note(shown: write, name()) }
     return true
   }
 

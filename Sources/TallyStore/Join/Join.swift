@@ -342,7 +342,7 @@ struct Join {
     let isLifted = try lift(into: &state, name, kind, received, over: stored)
     guard state != stored.state || isRepair else { return }
     copies.look { stored.state.contradicts($0, by: received) }
-    if !kind.lenses.isEmpty { lost = kind.lenses.told(lost, kind) }
+    if !kind.lenses.isEmpty { lost = lost.filter { !kind.lenses.isFollowed($0, in: lost, kind) } }
     for write in lost { try journal.note(kind.counters.counted(write, in: state), name) }
     guard state != stored.state else { return }
     if kind.entity?.deleteWins == true { try noteBeaten(name, kind, state, over: stored.state) }

@@ -69,35 +69,22 @@ struct LensColumns: Sendable {
 
   /// Puts what newer columns show into the values of a state's row. The others have the values of their own registers.
   func show(_ state: RecordState, _ kind: RecordKind, into values: inout [Value]) {
-    show(kind, into: &values) { column, _ in state.cell(column.field, followsNewest: kind.followsNewest)?.stamp }
-  }
-
-  /// The same where `stamp` gives the stamp of a column's register, which has this value.
-  /// - Returns: whether a newer column shows what an older one holds.
-  @discardableResult
-  func show(_ kind: RecordKind, into values: inout [Value], _ stamp: (Column, Value) -> Stamp?) -> Bool {
     var later: [(place: Int, stamp: Stamp)] = []
     for pair in pairs {
-      let (older, newer) = (kind.columns[pair.older], kind.columns[pair.newer])
       let known = later.first { $0.place == pair.older }?.stamp
-      guard let last = known ?? stamp(older, values[pair.older]) else { continue }
-      let own = stamp(newer, values[pair.newer])
-      let saysNothing = newer.isDefault(values[pair.newer])
-      guard Self.prevails(last, over: own, ofOneTransaction: saysNothing && !older.isDefault(values[pair.older]))
-      else { continue }
+      let shown = pair.shown(kind, values[pair.older], values[pair.newer]) { column, value in
+        if let known, column === kind.columns[pair.older] { return known }
+        return state.cell(column.field, followsNewest: kind.followsNewest)?.stamp
+      }
+      guard let shown else { continue }
       values[pair.newer] = pair.newerValue(values[pair.older], kind)
-      later.append((pair.newer, last))
+      later.append((pair.newer, shown))
     }
-    return !later.isEmpty
   }
 
-  /// Whether what an older field holds counts before what a newer one does.
-  private static func prevails(_ older: Stamp, over newer: Stamp?, ofOneTransaction prevails: Bool) -> Bool {
-    guard let newer else { return true }
-    // What default data takes over from a duplicate keeps its time alone.
-    let areOne =
-      older.dot == newer.dot && older.rank == newer.rank && (older.rank != .adopted || older.time == newer.time)
-    return areOne ? prevails : older > newer
+  /// Whether a newer column shows what an older one holds, where registers have these values and stamps.
+  func showOlder(_ kind: RecordKind, _ value: (Int) -> Value, _ stamp: (Column, Value) -> Stamp?) -> Bool {
+    pairs.contains { $0.shown(kind, value($0.older), value($0.newer), stamp) != nil }
   }
 
   /// The values of a stored row, with those of newer columns that a later state of the same life shows otherwise.
@@ -114,13 +101,11 @@ struct LensColumns: Sendable {
     return pairs.contains { plain[$0.older] != values[$0.older] || plain[$0.newer] != values[$0.newer] }
   }
 
-  /// Writes that have lost, without those to older fields that came with one to the newer.
-  func told(_ lost: [LostWrite], _ kind: RecordKind) -> [LostWrite] {
-    lost.filter { write in
-      !pairs.contains { pair in
-        kind.columns[pair.older].field == write.loser.field
-          && lost.contains { $0.loser.field == kind.columns[pair.newer].field }
-      }
+  /// Whether a write that has lost is one to an older field that came with one to the newer.
+  func isFollowed(_ write: LostWrite, in lost: [LostWrite], _ kind: RecordKind) -> Bool {
+    pairs.contains { pair in
+      kind.columns[pair.older].field == write.loser.field
+        && lost.contains { $0.loser.field == kind.columns[pair.newer].field }
     }
   }
 
@@ -141,6 +126,18 @@ struct LensColumns: Sendable {
 }
 
 extension LensColumns.Pair {
+  /// The stamp of what the older column holds, where that counts before what the newer one does.
+  fileprivate func shown(
+    _ kind: RecordKind, _ old: Value, _ new: Value, _ stamp: (Column, Value) -> Stamp?
+  ) -> Stamp? {
+    let (older, newer) = (kind.columns[older], kind.columns[newer])
+    guard let last = stamp(older, old) else { return nil }
+    guard let own = stamp(newer, new) else { return last }
+    // What default data takes over from a duplicate keeps its time alone.
+    let areOne = last.dot == own.dot && last.rank == own.rank && (last.rank != .adopted || last.time == own.time)
+    return (areOne ? newer.isDefault(new) && !older.isDefault(old) : last > own) ? last : nil
+  }
+
   /// What the newer column shows of a value of the older one.
   func newerValue(_ value: Value, _ kind: RecordKind) -> Value {
     let column = kind.columns[newer]

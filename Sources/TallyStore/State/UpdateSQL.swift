@@ -4,7 +4,8 @@ import TallyCRDT
 /// SQL that writes columns of a row with its clock: binds the clock, the values, and the row's id.
 final class UpdateSQL: Sendable {
   private let single: [RowSQL]
-  private let several = Mutex<[[Int]: RowSQL]>([:])
+  /// Of several columns, by their places, and those that were wanted last.
+  private let several = Mutex<(known: [[Int]: RowSQL], last: (places: [Int], sql: RowSQL)?)>(([:], nil))
   private let text: @Sendable ([Int]) -> String
 
   init(_ type: String, _ columns: [Column]) {
@@ -18,11 +19,12 @@ final class UpdateSQL: Sendable {
 
   subscript(changed: [(place: Int, value: Value)]) -> RowSQL {
     if changed.count == 1 { return single[changed[0].place] }
-    return several.withLock { known in
+    return several.withLock { sql in
+      if let last = sql.last, last.places.elementsEqual(changed, by: { $0 == $1.place }) { return last.sql }
       let places = changed.map(\.place)
-      let sql = known[places] ?? RowSQL(self.text(places))
-      known[places] = sql
-      return sql
+      let found = sql.known[places] ?? RowSQL(self.text(places))
+      (sql.known[places], sql.last) = (found, (places, found))
+      return found
     }
   }
 }

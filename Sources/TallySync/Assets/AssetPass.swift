@@ -34,6 +34,8 @@ struct AssetPass {
   private let earlierWishes: Set<AssetName>
   /// What had removed content before that: a file may be a purged record's since.
   private let removals: StateVector
+  /// The file that comes next, if it has begun to.
+  private var ahead: (name: AssetName, coming: Result<Coming?, any Error>)?
   private var report = AssetTransfers()
   private var (bytesRead, bytesWritten) = (0, 0)
 
@@ -212,7 +214,8 @@ struct AssetPass {
     let wrong = try places.wrong(at: mailbox.identity, store.now)
     let wanted = try places.wants(use, wishedBefore: earlierWishes, in: folder).names
     report.wanted = wanted.count
-    for name in wanted {
+    defer { ahead = nil }
+    for (index, name) in wanted.enumerated() {
       try Task.checkCancellation()
       guard !isOver() else { return }
       if wrong.contains(name) {
@@ -220,11 +223,12 @@ struct AssetPass {
           AssetTransfers.Issue(name: name, code: "wrongContent", message: "the mailbox has had something else"))
         continue
       }
-      try await trying(name) { try await $0.getIfThere(name) }
+      let next = wanted[(index + 1)...].first { !wrong.contains($0) }
+      try await trying(name) { try await $0.getIfThere(name, before: next) }
     }
   }
 
-  private mutating func getIfThere(_ name: AssetName) async throws {
+  private mutating func getIfThere(_ name: AssetName, before next: AssetName?) async throws {
     guard !folder.has(name) else {
       report.wanted -= 1
       return
@@ -236,12 +240,17 @@ struct AssetPass {
         (mailbox as? FolderMailbox)?.requestDownload(of: item.name)
         throw MailboxError(.unreadable, "it is not on this device yet")
       }
-    } else {
-      guard try await has(name) else { return }
     }
-    guard try await get(name) else {
-      report.wanted -= 1
-      return
+    do {
+      guard try await get(name, before: next) else {
+        report.wanted -= 1
+        return
+      }
+    } catch let error as MailboxError where listed == nil && !reached.contains(name) {
+      // A log has not listed it, and may not have it.
+      if error.code == .noSuchFile { return }
+      if error.code == .contentLost, try await !has(name) { return }
+      throw error
     }
     report.taken.append(name)
     report.wanted -= 1
@@ -249,20 +258,48 @@ struct AssetPass {
     try await note(name)
   }
 
-  /// - Returns: whether it is here. It does not come if its record was removed for good meanwhile.
-  private mutating func get(_ name: AssetName) async throws -> Bool {
-    guard try store.assets.isNamed(name, since: removals) else { return false }
+  /// A file that comes: what there is of it, and the pieces that follow.
+  private struct Coming {
+    let download: AssetDownloading
+    let pieces: any AsyncSequence<[UInt8], any Error>
+  }
+
+  /// Nil if its record was removed for good meanwhile.
+  private func begin(_ name: AssetName) async throws -> Coming? {
+    guard try store.assets.isNamed(name, since: removals) else { return nil }
     let download = try AssetDownloading(name, in: folder) { try Task.checkCancellation() }
+    let pieces = try await mailbox.get(AssetFileName(name).text, from: download.byteCount)
+    return Coming(download: download, pieces: pieces)
+  }
+
+  /// Has a log send the beginning of the next file while this one is written to the disk. What goes wrong with it is
+  /// for its own turn.
+  private mutating func beginAhead(_ name: AssetName?) async {
+    guard listed == nil, let name, ContinuousClock.now < end, !folder.has(name) else { return }
     do {
-      for try await piece in try await mailbox.get(AssetFileName(name).text, from: download.byteCount) {
+      ahead = (name, .success(try await begin(name)))
+    } catch {
+      ahead = (name, .failure(error))
+    }
+  }
+
+  /// - Returns: whether it is here. It does not come if its record was removed for good meanwhile.
+  private mutating func get(_ name: AssetName, before next: AssetName?) async throws -> Bool {
+    let begun = ahead
+    ahead = nil
+    guard let coming = try await begun?.name == name ? begun?.coming.get() : begin(name) else { return false }
+    let download = coming.download
+    do {
+      for try await piece in coming.pieces {
         try Task.checkCancellation()
         bytesRead += piece.count
         try download.append(piece[...])
       }
+      await beginAhead(next)
       guard try download.finish() else { return true }
     } catch let error as AssetError where error.code == .wrongContent && download.isResumed {
       // What is wrong may have come from another place. Nothing of it is left.
-      return try await get(name)
+      return try await get(name, before: nil)
     } catch let error as AssetError where error.code == .changed {
       // A purge removes what has come as well.
       guard try store.assets.isNamed(name, since: removals) else { return false }
