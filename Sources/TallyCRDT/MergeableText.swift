@@ -50,7 +50,7 @@ package struct MergeableText: Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// All elements in order, deleted ones too, each with whether it is shown. Cost: linear in the elements, of which a
+  /// All elements in order, including deleted ones, and whether each is shown. Cost: linear in the elements, of which a
   /// few bytes of a broken peer can claim 2^30 for each run: for tests and small texts.
   package var elements: [(element: TextElement, isShown: Bool)] {
     var elements: [(element: TextElement, isShown: Bool)] = []

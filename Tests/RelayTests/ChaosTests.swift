@@ -15,7 +15,7 @@
     private static let writers = 20
     private static let batch = 8
 
-    /// What was acknowledged, how many of it there are to be, and after how many kills.
+    /// The acknowledged entries, and how many of them, and how many kills, a run needs.
     private final class Ledger: Sendable {
       private let names = Mutex<Set<String>>([])
       private let kills = Mutex(0)

@@ -6,7 +6,7 @@
 
   /// The tool's relay, with its file on this disk.
   extension SmallDisk {
-    /// What the tool says of a token that it has made.
+    /// The tool's output for a token that it has made.
     struct Token: Decodable {
       let space: String
       let token: String

@@ -84,7 +84,7 @@ import Testing
     #expect(try bench.done("get", "tablet", "SBGame|~|go", "--json").contains(value))
   }
 
-  /// Another program may write a row under a name that is none.
+  /// Another program may write a row under an invalid name.
   @Test func aRowUnderNoNameCommandsNoTerminal() throws {
     let queue = try DatabaseQueue(path: bench.path("phone"))
     let name = "SBPerson|~|x\u{1B}[2J\nfake\u{202E}" + String(repeating: "y", count: 200)

@@ -53,7 +53,7 @@ struct ListCommand: ParsableCommand {
           let names = try String.fetchCursor(db, sql: "SELECT id FROM \"\(entity.type)\" ORDER BY id")
           while let text = try names.next() {
             guard json else {
-              // Another program may have written a row under a name that is none.
+              // Another program may have written a row under an invalid name.
               try output.line(brief(text))
               continue
             }

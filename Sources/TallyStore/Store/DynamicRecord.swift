@@ -70,7 +70,7 @@ extension Schema {
   public func names(_ db: Database, of type: String) throws -> [AnyRecordName] {
     guard let entity = self[type] else { throw unknown(type) }
     return try String.fetchAll(db, sql: "SELECT id FROM \"\(entity.type)\" ORDER BY id").compactMap {
-      // Another program may have written a row under a name that is none.
+      // Another program may have written a row under an invalid name.
       try? AnyRecordName($0)
     }
   }

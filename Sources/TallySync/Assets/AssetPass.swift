@@ -20,11 +20,11 @@ struct AssetPass {
   private var fileCount = 0
   /// The files of the place by their names; nil for a log, which is asked for each.
   private var listed: [AssetName: MailboxItem]?
-  /// The entries by which devices say that what the place has of a file is something else.
+  /// The entries by which devices doubt the place's content of a file.
   private var doubts: [AssetName: MailboxItem] = [:]
-  /// The files of which a device has said so, without those for which this one has answered.
+  /// The files that a device has doubted, except those for which this device has answered.
   private var doubted = Set<AssetName>()
-  /// The versions of entries to which nothing more is to be said.
+  /// The versions of entries that need no further doubt or answer.
   private var settled: [String: String] = [:]
   /// Whether the listing has ended before the place's files did.
   private var isCut = false

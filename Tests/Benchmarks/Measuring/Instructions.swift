@@ -229,7 +229,7 @@ enum Instructions {
     }
   }
 
-  /// What "insert", "update", "edited" and "edits" do, on records with a field that takes the place of another.
+  /// The workloads "insert", "update", "edited" and "edits", on records with a field that takes the place of another.
   private static func lens(_ workload: String, _ round: Round, _ pair: Pair, onStore isStore: Bool) throws {
     let side: any Side = isStore ? try Store(path: round.newPath(), schema: TypedRows.lensed.schema) : pair.plain
     if isStore { try side.insertOwners(round.rows.owners) }
